@@ -82,6 +82,13 @@ impl MemberDesc {
 }
 
 impl Superblock {
+    /// Which of two superblocks of an array counts: the greater one. When members parted ways, those that went on without the others say
+    /// so by a later opening, or by whom they missed.
+    pub fn rank(&self) -> impl Ord + use<> {
+        let without = self.state.members().filter(|m| m.state != MemberState::Online).count();
+        (self.generation, self.state.session, without)
+    }
+
     /// Whether the member with this superblock was in service without others that the array, of which this is the newest state, has in
     /// service, and these without it: then each side has what the other lacks. One that was about to begin a session with all
     /// others when the power failed is none such.
@@ -159,5 +166,18 @@ mod tests {
         assert!(of(0, &began).parted_from(&newest));
         set(&mut newest, 0, MemberState::Online, before.session);
         assert!(!of(0, &began).parted_from(&newest), "it was filled anew");
+    }
+
+    #[test]
+    fn of_sides_with_equal_generations_the_later_session_counts_and_then_who_missed_others() {
+        let state = tank();
+        let (own, mut later, mut alone) = (of(0, &state), of(1, &state), of(1, &state));
+        later.state.session += 1;
+        let mut missed = state.clone();
+        missed.groups[0].members[0].state = MemberState::Missing;
+        alone.state = missed;
+        assert!(own.rank() < later.rank() && own.rank() < alone.rank() && alone.rank() < later.rank());
+        let newer = Superblock { generation: own.generation + 1, ..of(0, &state) };
+        assert!(later.rank() < newer.rank());
     }
 }

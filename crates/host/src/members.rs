@@ -205,7 +205,7 @@ pub fn assemble(found: impl IntoIterator<Item = Member>) -> BTreeMap<Uuid, Assem
 /// `None` when there are only devices that were about to be added: they do not know the array.
 fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
     let tell = found.iter().filter(|member| !member.superblock.is_joining());
-    let newest = tell.max_by_key(|member| member.superblock.generation)?.superblock.clone();
+    let newest = tell.max_by_key(|member| member.superblock.rank())?.superblock.clone();
     let expected: Vec<_> = newest.state.members().copied().collect();
     let mut assembly =
         Assembly { newest, members: vec![None; expected.len()], spares: Vec::new(), oddities: Vec::new() };

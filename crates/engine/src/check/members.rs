@@ -63,12 +63,7 @@ fn no_member(device: &DeviceInfo, what: &str) -> Finding {
 }
 
 fn newest_of(members: &[Member]) -> Option<Superblock> {
-    members
-        .iter()
-        .map(|m| &m.newest)
-        .filter(|s| !s.is_joining())
-        .max_by_key(|s| crate::recover::assemble::rank(s))
-        .cloned()
+    members.iter().map(|m| &m.newest).filter(|s| !s.is_joining()).max_by_key(|s| s.rank()).cloned()
 }
 
 /// A device of a group that never came, or has gone, or whose place another device has: nothing of the array is missing.

@@ -233,13 +233,6 @@ fn refuse_in_place(state: &ArrayState) -> Result<(), ArrayError> {
     }
 }
 
-/// Which of two superblocks of an array counts. When members parted ways, those that went on without the others say so:
-/// by a later opening, or by whom they missed.
-pub(crate) fn rank(superblock: &Superblock) -> impl Ord + use<> {
-    let without = superblock.state.members().filter(|m| m.state != MemberState::Online).count();
-    (superblock.generation, superblock.state.session, without)
-}
-
 /// Whether a member holds less than the array, though nobody noted that it was away: a copy from some time before, put
 /// back. A clean stop ends with two superblock writes, and every member in service has at least the first. A spare that has
 /// become a member may have missed no more than the write that says so.
@@ -266,7 +259,7 @@ fn put_together(
     outsiders: Outsiders,
 ) -> Result<Assembly, ArrayError> {
     let tell = members.iter().filter(|(_, superblock)| !superblock.is_joining());
-    let Some((_, newest)) = tell.max_by_key(|(_, s)| (wanted == Some(s.array), rank(s))) else {
+    let Some((_, newest)) = tell.max_by_key(|(_, s)| (wanted == Some(s.array), s.rank())) else {
         return Err(ArrayError::NoArray(if remarks.is_empty() { "none given".into() } else { remarks.join("; ") }));
     };
     let superblock = newest.clone();

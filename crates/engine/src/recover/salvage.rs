@@ -19,7 +19,7 @@ use crate::array::Array;
 use crate::error::ArrayError;
 use crate::planted::{self, Bug};
 use crate::reactor::{Reactor, set_patience};
-use crate::recover::assemble::{Assembly, Found, is_outdated, look as look_at, rank};
+use crate::recover::assemble::{Assembly, Found, is_outdated, look as look_at};
 use crate::recover::gone::LostBlocks;
 use crate::recover::open::{OpenOptions, RecoveryReport, Steps, build, load_any, replay, sort_segments};
 use crate::recover::replay::{Replayed, Rescue};
@@ -69,7 +69,7 @@ impl Salvage {
             let (candidates, nameless) = look(rt, devices, options, &mut remarks).await;
             let lost_slot = candidates.iter().any(|candidate| candidate.lost_slot);
             let Some(newest) =
-                candidates.iter().map(|c| &c.superblock).filter(|s| !s.is_joining()).max_by_key(|s| rank(s)).cloned()
+                candidates.iter().map(|c| &c.superblock).filter(|s| !s.is_joining()).max_by_key(|s| s.rank()).cloned()
             else {
                 return Err(ArrayError::NoArray(if remarks.is_empty() {
                     "none given".into()
