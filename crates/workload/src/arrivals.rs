@@ -39,18 +39,38 @@ pub enum Arrivals {
     },
 }
 
+/// A rate at which no requests can arrive.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum RateError {
+    /// Bursts of no length.
+    #[error("rate: bursts that last no time have no requests: give on = \"50ms\"")]
+    EmptyBursts,
+    /// Too few requests or too many.
+    #[error("rate: iops is above 0 and at most 1e9, not {0}")]
+    Iops(f64),
+    /// No bytes.
+    #[error("rate: bandwidth is above 0")]
+    Bandwidth,
+    /// Two rates, or none.
+    #[error("rate: give either iops or bandwidth")]
+    EitherOr,
+}
+
 impl Rate {
     /// Why requests cannot arrive at this rate, if they cannot.
-    pub fn check(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// With the key and the remedy.
+    pub fn check(&self) -> Result<(), RateError> {
         if let Arrivals::Bursts { on: Span(Nanos(0)), .. } = self.arrivals {
-            return Err("rate: bursts that last no time have no requests: give on = \"50ms\"".into());
+            return Err(RateError::EmptyBursts);
         }
         match (self.iops, self.bandwidth) {
             (Some(iops), None) if iops > 0.0 && iops <= 1e9 => Ok(()),
-            (Some(iops), None) => Err(format!("rate: iops is above 0 and at most 1e9, not {iops}")),
+            (Some(iops), None) => Err(RateError::Iops(iops)),
             (None, Some(Size(1..))) => Ok(()),
-            (None, Some(_)) => Err("rate: bandwidth is above 0".into()),
-            _ => Err("rate: give either iops or bandwidth".into()),
+            (None, Some(_)) => Err(RateError::Bandwidth),
+            _ => Err(RateError::EitherOr),
         }
     }
 }

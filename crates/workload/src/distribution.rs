@@ -30,19 +30,35 @@ pub enum Distribution {
     },
 }
 
+/// A distribution that cannot be drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum DistributionError {
+    /// Of Zipf's theta.
+    #[error("zipf's theta is above 0 and at most 10, not {0}; 0.99 is usual")]
+    Zipf(f64),
+    /// Of Pareto's share.
+    #[error("pareto's share is above 0 and below 50, not {0}; 20 means that 20 % get 80 %")]
+    Pareto(f64),
+    /// Of a deviation.
+    #[error("the deviation of a normal distribution is above 0 %")]
+    Normal,
+    /// Of the size of a hot spot.
+    #[error("a hot spot is above 0 and below 100 percent of the space, not {0}")]
+    Hotspot(f64),
+}
+
 impl Distribution {
     /// Why this cannot be drawn from, if it cannot.
-    pub fn check(self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// With the number and the remedy.
+    pub fn check(self) -> Result<(), DistributionError> {
         match self {
-            Self::Zipf(theta) if !(theta > 0.0 && theta <= 10.0) => {
-                Err(format!("zipf's theta is above 0 and at most 10, not {theta}; 0.99 is usual"))
-            }
-            Self::Pareto(Percent(h)) if !(h > 0.0 && h < 50.0) => {
-                Err(format!("pareto's share is above 0 and below 50, not {h}; 20 means that 20 % get 80 %"))
-            }
-            Self::Normal(Percent(sd)) if sd <= 0.0 => Err("the deviation of a normal distribution is above 0 %".into()),
+            Self::Zipf(theta) if !(theta > 0.0 && theta <= 10.0) => Err(DistributionError::Zipf(theta)),
+            Self::Pareto(Percent(h)) if !(h > 0.0 && h < 50.0) => Err(DistributionError::Pareto(h)),
+            Self::Normal(Percent(sd)) if sd <= 0.0 => Err(DistributionError::Normal),
             Self::Hotspot { space: Percent(space), .. } if !(space > 0.0 && space < 100.0) => {
-                Err(format!("a hot spot is above 0 and below 100 percent of the space, not {space}"))
+                Err(DistributionError::Hotspot(space))
             }
             _ => Ok(()),
         }

@@ -29,4 +29,4 @@ pub use error::WorkloadError;
 pub use fio::{Job, Pattern};
 pub use objects::Objects;
 pub use request::{Kind, Part, Request, SHORT_READ, Schedule, Source};
-pub use values::{BlockSizes, Percent, Size, Span};
+pub use values::{BlockSizes, Percent, Size, Span, ValueError};

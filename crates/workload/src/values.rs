@@ -1,6 +1,6 @@
 //! The values of configuration files: sizes, spans and percentages as people write them.
 
-use cygnus_types::{ByteSize, Nanos};
+use cygnus_types::{ByteSize, Nanos, ParseSizeError};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 use std::str::FromStr;
@@ -30,10 +30,39 @@ impl From<ByteSize> for Size {
     }
 }
 
-impl FromStr for Span {
-    type Err = String;
+/// A text or a number in a file that is no such value.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ValueError {
+    /// No size.
+    #[error(transparent)]
+    Size(#[from] ParseSizeError),
+    /// A size that is no whole number.
+    #[error("{0} is not a whole number of bytes")]
+    PartOfAByte(f64),
+    /// No number, or one without a known unit of time.
+    #[error("\"{0}\" is no span of time: write a number and ns, us, ms, s, min, h or d")]
+    Unit(String),
+    /// A unit of time without a number.
+    #[error("\"{0}\" is no span of time: write 90s or 250us")]
+    Span(String),
+    /// More time than can be counted.
+    #[error("\"{0}\" is longer than 500 years")]
+    TooLong(String),
+    /// A number of seconds that is negative, or more than can be counted.
+    #[error("{0} seconds is no span of time")]
+    Seconds(f64),
+    /// A number outside of 0 to 100.
+    #[error("{0} is not a percentage from 0 to 100")]
+    Percentage(f64),
+    /// No number of percent.
+    #[error("\"{0}\" is not a percentage, write 70 or \"70%\"")]
+    NoPercentage(String),
+}
 
-    fn from_str(text: &str) -> Result<Span, String> {
+impl FromStr for Span {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Span, ValueError> {
         let text = text.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(digits);
@@ -45,10 +74,10 @@ impl FromStr for Span {
             "m" | "min" => 60e9,
             "h" => 3600e9,
             "d" => 86_400e9,
-            _ => return Err(format!("\"{text}\" is no span of time: write a number and ns, us, ms, s, min, h or d")),
+            _ => return Err(ValueError::Unit(text.into())),
         };
-        let number: f64 = number.parse().map_err(|_| format!("\"{text}\" is no span of time: write 90s or 250us"))?;
-        nanos(number * scale).ok_or_else(|| format!("\"{text}\" is longer than 500 years"))
+        let number: f64 = number.parse().map_err(|_| ValueError::Span(text.into()))?;
+        nanos(number * scale).ok_or_else(|| ValueError::TooLong(text.into()))
     }
 }
 
@@ -59,8 +88,8 @@ fn nanos(nanos: f64) -> Option<Span> {
 /// Reads whatever the file holds, a text or a number.
 struct Scalar<T> {
     expected: &'static str,
-    of_text: fn(&str) -> Result<T, String>,
-    of_number: fn(f64) -> Result<T, String>,
+    of_text: fn(&str) -> Result<T, ValueError>,
+    of_number: fn(f64) -> Result<T, ValueError>,
     of_integer: fn(u64) -> T,
 }
 
@@ -95,8 +124,8 @@ impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Scalar {
             expected: "a size such as 4096 or \"4KiB\"",
-            of_text: |text| text.parse::<ByteSize>().map(Size::from).map_err(|error| error.to_string()),
-            of_number: |number| Err(format!("{number} is not a whole number of bytes")),
+            of_text: |text| Ok(text.parse::<ByteSize>()?.into()),
+            of_number: |number| Err(ValueError::PartOfAByte(number)),
             of_integer: Size,
         })
     }
@@ -107,7 +136,7 @@ impl<'de> Deserialize<'de> for Span {
         deserializer.deserialize_any(Scalar {
             expected: "a span of time such as 90 (seconds) or \"250us\"",
             of_text: str::parse,
-            of_number: |seconds| nanos(seconds * 1e9).ok_or_else(|| format!("{seconds} seconds is no span of time")),
+            of_number: |seconds| nanos(seconds * 1e9).ok_or(ValueError::Seconds(seconds)),
             of_integer: |seconds| Span(Nanos(seconds.saturating_mul(1_000_000_000))),
         })
     }
@@ -115,16 +144,16 @@ impl<'de> Deserialize<'de> for Span {
 
 impl<'de> Deserialize<'de> for Percent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        fn percent(number: f64) -> Result<Percent, String> {
+        fn percent(number: f64) -> Result<Percent, ValueError> {
             let fine = (0.0..=100.0).contains(&number);
-            fine.then_some(Percent(number)).ok_or_else(|| format!("{number} is not a percentage from 0 to 100"))
+            fine.then_some(Percent(number)).ok_or(ValueError::Percentage(number))
         }
         deserializer
             .deserialize_any(Scalar {
                 expected: "a percentage from 0 to 100",
                 of_text: |text| {
                     let number = text.trim().trim_end_matches('%').trim_end();
-                    percent(number.parse().map_err(|_| format!("\"{text}\" is not a percentage, write 70 or \"70%\""))?)
+                    percent(number.parse().map_err(|_| ValueError::NoPercentage(text.into()))?)
                 },
                 of_number: percent,
                 of_integer: |number| Percent(number as f64),

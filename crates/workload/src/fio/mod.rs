@@ -168,8 +168,11 @@ impl Job {
         if self.distribution != Distribution::Uniform && self.pattern != Pattern::Random {
             return wrong("distribution: only the random pattern has one; set pattern = \"random\"".into());
         }
-        if let Err(what) = self.distribution.check().and_then(|()| self.rate.map_or(Ok(()), |rate| rate.check())) {
-            return wrong(what);
+        if let Err(error) = self.distribution.check() {
+            return wrong(error.to_string());
+        }
+        if let Some(Err(error)) = self.rate.map(|rate| rate.check()) {
+            return wrong(error.to_string());
         }
         if self.duration.is_some_and(|duration| duration <= self.ramp) {
             return wrong("duration: must be longer than ramp, which is part of it".into());

@@ -14,6 +14,7 @@ mod activity;
 mod background;
 mod bits;
 mod cache;
+mod error;
 mod log;
 mod operations;
 mod output;
@@ -29,6 +30,7 @@ use crate::values::{Size, Span};
 use crate::{Schedule, Source, WorkloadError};
 use cygnus_runtime::Rng;
 use cygnus_types::ByteSize;
+use error::StoreError;
 use serde::Deserialize;
 use space::UNIT;
 use std::ops::Range;
@@ -229,10 +231,10 @@ impl Ycsb {
     }
 
     /// What is wrong with the numbers by themselves.
-    fn check(&self) -> Result<(), String> {
-        let between = |what: &str, Size(size): Size, low: u64, high: u64| match (low..=high).contains(&size) {
+    fn check(&self) -> Result<(), StoreError> {
+        let between = |key, Size(size): Size, low: u64, high: u64| match (low..=high).contains(&size) {
             true => Ok(()),
-            false => Err(format!("{what}: from {} to {}, not {}", ByteSize(low), ByteSize(high), ByteSize(size))),
+            false => Err(StoreError::Size { key, low: ByteSize(low), high: ByteSize(high), is: ByteSize(size) }),
         };
         between("record-size", self.record_size, 16, UNIT)?;
         between("memtable", self.memtable, 16 * self.record_size.0.max(PAGE), 1 << 30)?;
@@ -240,19 +242,19 @@ impl Ycsb {
         between("level1", self.level1, self.table.0, 1 << 50)?;
         between("block-size", self.block_size, PAGE, UNIT)?;
         if !self.block_size.0.is_power_of_two() {
-            return Err("block-size: a power of two, such as \"16KiB\"".into());
+            return Err(StoreError::BlockSize);
         }
         if !self.offset.0.is_multiple_of(PAGE) {
-            return Err("offset: a multiple of 4 KiB".into());
+            return Err(StoreError::Offset);
         }
         if self.level0_tables == 0 || self.depth == 0 {
-            return Err("level0-tables and depth are at least 1".into());
+            return Err(StoreError::Nothing);
         }
         if !(2..=1000).contains(&self.level_ratio) {
-            return Err(format!("level-ratio: from 2 to 1000, not {}", self.level_ratio));
+            return Err(StoreError::LevelRatio(self.level_ratio));
         }
         if self.duration.is_some_and(|duration| duration <= self.ramp) {
-            return Err("duration: must be longer than ramp, which is part of it".into());
+            return Err(StoreError::Duration);
         }
         Ok(())
     }
@@ -274,7 +276,7 @@ impl Ycsb {
     fn settings(&self, volume_size: u64) -> Result<Settings, WorkloadError> {
         let name = self.name();
         let wrong = |what: String| WorkloadError::setting(&name, what);
-        self.check().map_err(wrong)?;
+        self.check().map_err(|error| wrong(error.to_string()))?;
         let Size(start) = self.offset;
         let size = self.size.map_or(volume_size.saturating_sub(start), |size| size.0);
         let end = start.saturating_add(size);

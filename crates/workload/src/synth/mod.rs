@@ -62,7 +62,7 @@ impl SynthConfig {
             let (name, needs) = (preset.full_name(), ByteSize(size.max(SMALLEST)));
             return Err(WorkloadError::Volume { name, needs, volume: ByteSize(volume_size) });
         }
-        self.rate.map_or(Ok(()), |rate| rate.check()).map_err(wrong)?;
+        self.rate.map_or(Ok(()), |rate| rate.check()).map_err(|error| wrong(error.to_string()))?;
         if self.depth == Some(0) {
             return Err(wrong("depth is at least 1".into()));
         }

@@ -27,13 +27,43 @@ pub struct Columns {
 pub(super) const FORMS: &str = "time=N[:s|ms|us|100ns|ns], op=N[:TEXT-OF-READS], offset=N[:bytes|sectors|blocks], \
     size=N[:bytes|sectors|blocks], volume=N; columns count from 0, size and volume may be left out";
 
-impl FromStr for Columns {
-    type Err = String;
+/// Columns that say not enough, or nothing that is known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ColumnsError {
+    /// A part that says nothing.
+    #[error("\"{part}\": {why}: write {}", FORMS)]
+    Part {
+        /// Which.
+        part: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A column that every trace has is not named.
+    #[error("\"{text}\": there is no {column}: write {}", FORMS)]
+    Lacks {
+        /// What was said.
+        text: String,
+        /// The column.
+        column: &'static str,
+    },
+    /// A unit of volumes.
+    #[error("\"{0}\": volumes have no unit: write {forms}", forms = FORMS)]
+    UnitOfVolumes(String),
+    /// No unit of time.
+    #[error("\"{0}\" is no unit of time: write s, ms, us, 100ns or ns")]
+    UnitOfTime(String),
+    /// No unit of addresses.
+    #[error("\"{0}\" is no unit of addresses: write bytes, sectors (512) or blocks (4096)")]
+    UnitOfAddresses(String),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Columns {
+    type Err = ColumnsError;
+
+    fn from_str(text: &str) -> Result<Self, ColumnsError> {
         let (mut time, mut op, mut offset, mut size, mut volume) = (None, None, None, None, None);
         for part in text.split(',') {
-            let wrong = |why: &str| format!("\"{}\": {why}: write {FORMS}", part.trim());
+            let wrong = |why| ColumnsError::Part { part: part.trim().into(), why };
             let (name, place) = part.trim().split_once('=').ok_or_else(|| wrong("no column"))?;
             let (column, unit) = place.split_once(':').map_or((place, None), |(column, unit)| (column, Some(unit)));
             let column: usize = column.trim().parse().map_err(|_| wrong("the number of a column counts from 0"))?;
@@ -49,12 +79,12 @@ impl FromStr for Columns {
                 return Err(wrong("named twice"));
             }
         }
-        let needed = |name: &str| format!("\"{text}\": there is no {name}: write {FORMS}");
+        let needed = |column| ColumnsError::Lacks { text: text.into(), column };
         let (time, tick) = time.ok_or_else(|| needed("time"))?;
         let (op, read) = op.ok_or_else(|| needed("op"))?;
         let (offset, offset_unit) = offset.ok_or_else(|| needed("offset"))?;
         if volume.is_some_and(|(_, unit)| unit.is_some()) {
-            return Err(format!("\"{text}\": volumes have no unit: write {FORMS}"));
+            return Err(ColumnsError::UnitOfVolumes(text.into()));
         }
         Ok(Self {
             time,
@@ -76,23 +106,23 @@ impl<'de> serde::Deserialize<'de> for Columns {
     }
 }
 
-fn tick_of(unit: &str) -> Result<Option<u64>, String> {
+fn tick_of(unit: &str) -> Result<Option<u64>, ColumnsError> {
     match unit {
         "s" => Ok(None),
         "ms" => Ok(Some(1_000_000)),
         "us" => Ok(Some(1000)),
         "100ns" => Ok(Some(100)),
         "ns" => Ok(Some(1)),
-        _ => Err(format!("\"{unit}\" is no unit of time: write s, ms, us, 100ns or ns")),
+        _ => Err(ColumnsError::UnitOfTime(unit.into())),
     }
 }
 
-fn unit_of(unit: &str) -> Result<u64, String> {
+fn unit_of(unit: &str) -> Result<u64, ColumnsError> {
     match unit {
         "bytes" => Ok(1),
         "sectors" => Ok(SECTOR),
         "blocks" => Ok(u64::from(ASSUMED_LEN)),
-        _ => Err(format!("\"{unit}\" is no unit of addresses: write bytes, sectors (512) or blocks (4096)")),
+        _ => Err(ColumnsError::UnitOfAddresses(unit.into())),
     }
 }
 
@@ -147,7 +177,7 @@ mod tests {
     use super::*;
 
     fn read(columns: &str, line: &str) -> Result<(u64, Kind, u64, u32, u32), String> {
-        let columns: Columns = columns.parse()?;
+        let columns: Columns = columns.parse().map_err(|error: ColumnsError| error.to_string())?;
         let record = columns.parse(line).map_err(|error| error.to_string())?.expect("it is a request");
         Ok((record.at.0, record.kind, record.offset, record.len, record.volume))
     }

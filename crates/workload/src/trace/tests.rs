@@ -167,7 +167,7 @@ fn bad_lines_are_counted_listed_and_limited() {
 fn a_format_may_be_named() {
     let named = ReadOptions { format: Some(Format::Spc), skip: Skip::All, ..ReadOptions::default() };
     assert!(matches!(read_with(MSR, named).1, Some(TraceError::TooManyBadLines { .. })));
-    assert!("vmdk".parse::<Format>().unwrap_err().contains("msr, fiu"));
+    assert!("vmdk".parse::<Format>().unwrap_err().to_string().contains("msr, fiu"));
     assert!(Format::ALL.into_iter().all(|format| format.name().parse() == Ok(format)));
 }
 

@@ -131,13 +131,16 @@ impl fmt::Display for Format {
     }
 }
 
-impl FromStr for Format {
-    type Err = String;
+/// A word that names no format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no trace format, write one of {names}", names = Format::ALL.map(Format::name).join(", "))]
+pub struct UnknownFormat(String);
 
-    fn from_str(text: &str) -> Result<Format, String> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            format!("\"{text}\" is no trace format, write one of {}", Self::ALL.map(Self::name).join(", "))
-        })
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Format, UnknownFormat> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| UnknownFormat(text.into()))
     }
 }
 
