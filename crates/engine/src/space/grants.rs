@@ -46,8 +46,7 @@ impl Reactor {
                 home.space_changed.notify();
                 return granted;
             }
-            // Nothing depends on these.
-            if !matches!(lane, Lane::Beside | Lane::Hot(_)) && !std::mem::replace(&mut counted, true) {
+            if lane.is_waited_for() && !std::mem::replace(&mut counted, true) {
                 home.space.borrow_mut().starves(lane);
                 self.update_pressure();
                 home.space_changed.notify();

@@ -103,6 +103,11 @@ impl Lane {
         self.medium().is_some()
     }
 
+    /// Whether somebody waits for its segments: to the others nothing is written while they have none.
+    pub(crate) fn is_waited_for(self) -> bool {
+        !matches!(self, Lane::Hot(_) | Lane::CleaningOwn(_) | Lane::Beside)
+    }
+
     /// What headers say of its stripes.
     pub(crate) fn stream(self) -> Stream {
         match self {
@@ -126,6 +131,15 @@ mod tests {
         let is_of_cleaning = |lane: &Lane| matches!(lane, Lane::Cleaning | Lane::CleaningOwn(_));
         assert!(Lane::OF_CLEANING.iter().all(is_of_cleaning));
         assert_eq!(Lane::ALL.iter().filter(|lane| is_of_cleaning(lane)).count(), Lane::OF_CLEANING.len());
+    }
+
+    /// A lane that is waited for makes cleaning hurry, and refuse writes in the end, until it has a segment.
+    #[test]
+    fn nobody_waits_for_what_cleaning_can_do_without() {
+        let waited_for = Lane::OF_CLEANING.iter().filter(|lane| lane.is_waited_for());
+        assert_eq!(waited_for.collect::<Vec<_>>(), [&Lane::Cleaning]);
+        let is_hot = |lane: &Lane| matches!(lane, Lane::Hot(_));
+        assert!(Lane::OF_CLIENTS.iter().all(|lane| lane.is_waited_for() != is_hot(lane)));
     }
 
     #[test]
