@@ -9,9 +9,8 @@ fuzz_target!(|input: (&str, &[u8])| {
     let (columns, file) = input;
     let columns: Columns = match columns.parse() {
         Ok(columns) => columns,
-        Err(words) => {
-            let words: String = words;
-            assert!(!words.is_empty());
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
             return;
         }
     };
