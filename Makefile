@@ -99,6 +99,8 @@ crash: target/debug/cygnus
 	SERVE_FLAGS='--reactors 3' tests/crash/run.sh --rounds $(ROUNDS) --preset log-raid --lose 1
 	tests/crash/run.sh --rounds $(ROUNDS) --preset serial --lose 1
 	SERVE_FLAGS='--kept-in none' tests/crash/run.sh --rounds $(ROUNDS) --preset fusion --lose 1
+	CREATE_FLAGS='--protection parity-buffer' SERVE_FLAGS='--kept-in none' \
+		tests/crash/run.sh --rounds $(ROUNDS) --preset log-raid --lose 2
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid5
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid10 --lose 1
 

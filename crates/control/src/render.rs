@@ -5,7 +5,7 @@ use crate::show;
 use crate::status::{
     ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity,
     GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MediumStatus, MemoryPartStatus, MemoryStatus,
-    ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
+    ParityBuffer, ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
 use cygnus_types::{ByteSize, Constraint, Nanos, counted};
@@ -268,11 +268,25 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         )),
     }
     if let Some(bytes) = status.transient_bytes {
+        let what = if status.parity_buffer.is_some() {
+            "copied there, or the parity of their rows is"
+        } else {
+            "copied there"
+        };
         out.push_str(&format!(
-            "{}two-phase: flushed writes of unfinished stripes are copied to {} on each member, parity follows\n",
+            "{}{}: {} on each member; flushed writes of unfinished stripes are {what}, the stripe's parity follows\n",
             label("protection"),
+            status.protection.as_deref().unwrap_or("two-phase"),
             ByteSize(bytes)
         ));
+        if let Some(ParityBuffer { written_bytes, parity_bytes }) = status.parity_buffer {
+            out.push_str(&format!(
+                "{}{} were written there, {} of them parity in place of copies\n",
+                label(""),
+                ByteSize(written_bytes),
+                ByteSize(parity_bytes)
+            ));
+        }
         if let Some(ParityInside { inside_bytes, host_bytes }) = status.parity_inside {
             out.push_str(&format!(
                 "{}offload: members have computed {} of parity inside from their copies, the host {}\n",

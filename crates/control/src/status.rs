@@ -42,6 +42,14 @@ pub struct ArrayStatus {
     /// absent where stripes end for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transient_bytes: Option<u64>,
+    /// What makes safe what stripes hold until they are full, as `array create --protection` has it; absent where arrays update in
+    /// place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protection: Option<String>,
+    /// What lies in transient areas beside the blocks that say what it is, where the parity of rows may take the place of copies:
+    /// bytes written since the array was opened; absent elsewhere, and while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parity_buffer: Option<ParityBuffer>,
     /// Who has computed the parity of stripes that had copies, where members that can are to do it; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parity_inside: Option<ParityInside>,
@@ -141,6 +149,8 @@ impl ArrayStatus {
             parity_columns: 0,
             segment_bytes: 0,
             transient_bytes: None,
+            protection: None,
+            parity_buffer: None,
             parity_inside: None,
             capacity_bytes: None,
             live_bytes: None,
@@ -377,6 +387,15 @@ pub struct ParityInside {
     pub inside_bytes: u64,
     /// Computed by the host: the copies were too few, or the member does not compute it.
     pub host_bytes: u64,
+}
+
+/// What transient areas took since the array was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParityBuffer {
+    /// All of it, the blocks that say what follows among it.
+    pub written_bytes: u64,
+    /// Parity of rows, in place of copies of their blocks.
+    pub parity_bytes: u64,
 }
 
 /// What went to the log, by reason, in bytes of 4 KiB blocks (parity and headers not counted).

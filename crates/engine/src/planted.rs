@@ -46,6 +46,8 @@ pub enum Bug {
     BackupsOverwritten,
     /// When one stripe ends, the copies of the others that are open count as its own.
     ClosedForAll,
+    /// The parity that is kept of an open stripe's rows leaves out what they held before.
+    ParityOfNewOnly,
     /// A flush is answered though a member that should have a copy was away.
     CopiesOfTheAbsent,
     /// What recovery replaces in the maps goes on being counted.

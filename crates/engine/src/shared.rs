@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 
 use cygnus_format::{GroupDesc, GroupState, Layout, MAX_GROUPS, MAX_MEMBERS, MapEntry, MemberErrors, Place};
-use cygnus_policy::{HybridRule, Policies};
+use cygnus_policy::{HybridRule, Policies, UntilFull};
 use cygnus_runtime::DeviceInfo;
 use cygnus_types::{GroupId, Lba, Medium, MemberIx, Nanos, SegmentId, VolumeId};
 
@@ -67,10 +67,10 @@ pub(crate) struct Shared {
     durable: AtomicU64,
     /// Rounds of flush.
     pub flushes: FlushNumbers,
-    /// Whether open stripes may be made safe by copies.
+    /// Whether open stripes may be made safe by backups by now.
     two_phase: AtomicBool,
-    /// Whether members that can are to compute the parity of what was copied.
-    pub converts_inside: bool,
+    /// What makes safe what stripes hold until they are full.
+    pub until_full: UntilFull,
     /// How often ranges are written, if clients' writes go to streams by that.
     pub heat: Option<HeatTable>,
     /// How often ranges of hybrid volumes are read, where groups may be on different media.
@@ -105,7 +105,7 @@ pub(crate) struct SharedParts {
     pub policies: Policies,
     pub members: Vec<MemberShared>,
     pub array_tag: u64,
-    pub converts_inside: bool,
+    pub until_full: UntilFull,
     pub session: u64,
     pub usable: Usable,
     pub map: MapRule,
@@ -144,7 +144,7 @@ impl Shared {
             kept: OnceLock::new(),
             flushes: FlushNumbers::default(),
             two_phase: AtomicBool::new(false),
-            converts_inside: parts.converts_inside,
+            until_full: parts.until_full,
             durable: AtomicU64::new(parts.first_stripe_seq),
             heat: HeatTable::new(parts.policies.streams, parts.usable.total()),
             temperatures: parts.policies.mixes_media.then(|| Temperatures::new(parts.hybrid, parts.usable.total())),

@@ -1,7 +1,7 @@
 //! What an array says of itself.
 
 use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
-use cygnus_policy::{Streams, Suspicion, Victim};
+use cygnus_policy::{Streams, Suspicion, UntilFull, Victim};
 use cygnus_runtime::Capabilities;
 use cygnus_types::{
     Acknowledged, BLOCK, ByteSize, Constraint, GroupId, Lba, Medium, MemberIx, Nanos, Paging, Uuid, VolumeId,
@@ -46,8 +46,8 @@ pub struct ArrayStatus {
     pub segment: ByteSize,
     /// Each member's transient area; 0: stripes are closed to make safe what they hold.
     pub transient: ByteSize,
-    /// Whether members that can are to compute parity inside, from the copies there.
-    pub converts_inside: bool,
+    /// What makes safe what stripes hold until they are full.
+    pub until_full: UntilFull,
     /// What volumes may hold.
     pub usable: ByteSize,
     /// What volumes hold.
@@ -276,6 +276,8 @@ pub struct Traffic {
     pub padding_written: u64,
     /// Copies that make open stripes safe, with what says so.
     pub backup_written: u64,
+    /// Of these, parity of rows in place of copies.
+    pub backup_parity: u64,
     /// Parity that members computed inside from copies, which nobody sent them.
     pub converted_inside: u64,
     /// Parity of stripes that had copies, computed here and sent.
@@ -358,6 +360,7 @@ impl<'a> Overview<'a> {
             header_written: read(&t.header_written),
             padding_written: read(&t.padding_written),
             backup_written: read(&t.backup_written),
+            backup_parity: read(&t.backup_parity),
             converted_inside: read(&t.converted_inside),
             converted_here: read(&t.converted_here),
             repaired: read(&t.repaired),
@@ -413,7 +416,7 @@ impl<'a> Overview<'a> {
             chunk: blocks(geometry.chunk_blocks.into()),
             segment: ByteSize(geometry.segment_bytes()),
             transient: blocks(geometry.transient_blocks.into()),
-            converts_inside: shared.converts_inside,
+            until_full: shared.until_full,
             usable: blocks(shared.held.usable()),
             mapped: blocks(shared.held.blocks()),
             media: shared.held.media().map(|medium| self.medium_status(medium)).collect(),

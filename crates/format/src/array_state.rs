@@ -68,6 +68,9 @@ pub struct PolicyValue {
 /// they have of them (ScalaAFA, section 3.4).
 pub const CONVERTS_INSIDE: &str = "parity-inside";
 
+/// Policy parameter: other than 0 where backups may hold the parity of rows in place of copies (SALSA, section 3.1).
+pub const PARITY_BUFFER: &str = "parity-buffer";
+
 /// An R-group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupDesc {
@@ -431,7 +434,16 @@ pub enum InvalidState {
 impl ArrayState {
     /// Whether members that can are to compute parity inside.
     pub fn converts_inside(&self) -> bool {
-        self.policies.iter().any(|policy| policy.name == CONVERTS_INSIDE && policy.value != 0)
+        self.is_set(CONVERTS_INSIDE)
+    }
+
+    /// Whether backups may hold the parity of rows in place of copies.
+    pub fn has_parity_buffer(&self) -> bool {
+        self.is_set(PARITY_BUFFER)
+    }
+
+    fn is_set(&self, parameter: &str) -> bool {
+        self.policies.iter().any(|policy| policy.name == parameter && policy.value != 0)
     }
 
     /// The address arithmetic of this array.

@@ -7,8 +7,14 @@
 //! of them in its final place has the block that says so too, without the others: so whichever m members are lost, one is left
 //! that knows what there was.
 //!
+//! Where blocks are in several columns of the same rows, the *parity of these rows* is fewer blocks than their copies (SALSA,
+//! section 3.1: a parity buffer). Then each of those members gets the blocks of the parity column that it will have, computed of all that
+//! the stripe holds by then. With the blocks in their places it restores as many of them as members may be lost.
+//!
 //! A transient area is written over and over. Backups say what of them is needed no more ([`Backup::released`]), and no
 //! backup is overwritten before one that says so of it is durable. So if one is missing that should be there, that is noticed.
+
+use std::ops::Range;
 
 use cygnus_types::{BLOCK, GroupId, ReactorId, SegmentId};
 use zerocopy::little_endian::{U16, U32, U64};
@@ -78,8 +84,10 @@ on_disk! {
         stream: u8,
         /// columns of the group, k + m
         width: u8,
+        /// what the blocks are: 0 copies; 1 to 3 the rows of parity column 0 to 2; 255: that is on other members, and here is none
+        holds: u8,
         /// zero
-        reserved: [u8; 3],
+        reserved: [u8; 2],
         /// 0: the blocks lie behind this one; else one more than the block of the transient area where they do
         blocks_at: U32,
         /// zero
@@ -88,6 +96,39 @@ on_disk! {
 }
 
 const _: () = assert!(std::mem::offset_of!(RawBackup, crc) == checksum::CRC_OFFSET && size_of::<RawBackup>() == FIXED);
+
+/// What the blocks of a backup are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Holds {
+    /// Copies of what its entries tell of.
+    #[default]
+    Copies,
+    /// What this parity column, counted from 0, has in the rows in which these blocks lie, in the order of the rows; of all slots of the
+    /// stripe up to the last of these blocks.
+    Parity(u8),
+    /// Other members have the parity of these rows, and nothing is here.
+    ParityElsewhere,
+}
+
+impl Holds {
+    const ELSEWHERE: u8 = u8::MAX;
+
+    fn to_byte(self) -> u8 {
+        match self {
+            Self::Copies => 0,
+            Self::Parity(column) => column + 1,
+            Self::ParityElsewhere => Self::ELSEWHERE,
+        }
+    }
+
+    fn from_byte(byte: u8, parity: u8) -> Option<Self> {
+        match byte {
+            0 => Some(Self::Copies),
+            Self::ELSEWHERE => Some(Self::ParityElsewhere),
+            _ => Some(Self::Parity(byte - 1)).filter(|_| byte <= parity),
+        }
+    }
+}
 
 /// What a backup says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +150,9 @@ pub struct Backup {
     /// Block of the member's transient area from which on the blocks lie; `None`: behind the block that says so. All copies of
     /// a stripe lie one behind the other where its members are to compute its parity from them.
     pub blocks_at: Option<u32>,
-    /// What the blocks are, in the order of their slots.
+    /// What these blocks are.
+    pub holds: Holds,
+    /// What is backed up, in the order of their slots.
     pub entries: Vec<Entry>,
     /// Discards that the stripe tells of.
     pub discards: Vec<Discard>,
@@ -130,9 +173,9 @@ pub enum BackupError {
 }
 
 impl Backup {
-    /// Blocks that it takes on a member, its blocks included.
-    pub fn len_blocks(&self) -> u32 {
-        1 + self.entries.len() as u32
+    /// The slots of the stripe that are backed up.
+    pub fn slots(&self) -> Range<u32> {
+        self.first_slot..self.first_slot + self.entries.len() as u32
     }
 
     /// Writes its first block.
@@ -162,6 +205,7 @@ impl Backup {
             parity_start: of.rotation.parity_start,
             stream: of.stream as u8,
             width: of.rotation.width(),
+            holds: self.holds.to_byte(),
             blocks_at: U32::new(self.blocks_at.map_or(0, |at| at + 1)),
             ..RawBackup::new_zeroed()
         };
@@ -202,6 +246,7 @@ impl Backup {
             return impossible("shape");
         }
         let Some(stream) = Stream::from_byte(raw.stream) else { return impossible("stream") };
+        let Some(holds) = Holds::from_byte(raw.holds, rotation.parity) else { return impossible("kind") };
         let (entries, rest) = <[Entry]>::ref_from_prefix_with_elems(records, blocks).expect("they were counted");
         let (discards, _) = <[Discard]>::ref_from_prefix_with_elems(rest, discards).expect("they were counted");
         if !entries.iter().all(Entry::is_known) || !discards.iter().all(Discard::is_in_range) {
@@ -228,6 +273,7 @@ impl Backup {
             stripe,
             first_slot: raw.first_slot.get(),
             blocks_at: raw.blocks_at.get().checked_sub(1),
+            holds,
             entries: entries.to_vec(),
             discards: discards.to_vec(),
         })
@@ -275,6 +321,7 @@ mod tests {
             stripe,
             first_slot: 12,
             blocks_at: (blocks.is_multiple_of(2)).then_some(blocks as u32),
+            holds: [Holds::Copies, Holds::Parity(0), Holds::Parity(1), Holds::ParityElsewhere][blocks % 4],
             entries: (0..blocks).map(entry).collect(),
             discards: (0..discards).map(discard).collect(),
         }
@@ -310,6 +357,12 @@ mod tests {
             }
             let _ = Backup::decode(&block);
         }
+    }
+
+    #[test]
+    fn a_parity_column_that_is_not_there_is_impossible() {
+        let third = Backup { holds: Holds::Parity(2), ..backup(1, 0) };
+        assert_eq!(Backup::decode(&encoded(&third)), Err(BackupError::Impossible("kind")));
     }
 
     #[test]

@@ -14,6 +14,9 @@
 //!   next stripe ...
 //! ```
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use cygnus_types::{BLOCK, Paging};
 
 use crate::constants::{
@@ -240,6 +243,12 @@ impl Geometry {
         debug_assert!(column < self.data && row < rows);
         let top = row / self.chunk_blocks * self.chunk_blocks;
         top * self.data as u32 + column as u32 * self.band_height(top, rows) + (row - top)
+    }
+
+    /// The rows in which these slots of a stripe opened for `rows` rows lie, in ascending order, each once.
+    pub fn rows_of(&self, slots: Range<u32>, rows: u32) -> impl Iterator<Item = u32> + use<> {
+        let of_slots: BTreeSet<u32> = slots.map(|slot| self.slot_place(slot, rows).1).collect();
+        of_slots.into_iter()
     }
 
     /// The first slot at or after `slot` from which on so many lie one behind the other on one column of a stripe opened for `rows`

@@ -47,9 +47,9 @@ mod doc_check;
 
 pub use array_state::{
     ArrayState, CONVERTS_INSIDE, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc,
-    MemberErrors, MemberState, PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
+    MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
 };
-pub use backup::{BACKUP_MAGIC, Backup, BackupError, MOST_RECORDS};
+pub use backup::{BACKUP_MAGIC, Backup, BackupError, Holds, MOST_RECORDS};
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
 pub use checksum::crc32c;
 pub use constants::*;

@@ -149,8 +149,9 @@ fn with_field(offset: usize, value: &[u8]) -> Result<Superblock, SuperblockError
 #[test]
 fn features_decide_about_access() {
     use std::mem::offset_of;
-    let incompat = with_field(offset_of!(RawSuperblock, incompat), &[128]);
-    assert_eq!(incompat, Err(SuperblockError::UnknownFeatures(128)));
+    let unknown = 1 << KNOWN_INCOMPAT.trailing_ones();
+    let incompat = with_field(offset_of!(RawSuperblock, incompat), &u64::to_le_bytes(unknown));
+    assert_eq!(incompat, Err(SuperblockError::UnknownFeatures(unknown)));
     assert!(with_field(offset_of!(RawSuperblock, ro_compat), &[1]).unwrap().read_only);
     assert_eq!(with_field(offset_of!(RawSuperblock, compat), &[1]), Ok(sample()));
 }

@@ -3,7 +3,7 @@
 use cygnus_engine::{Autonomics, CreateOptions, Link, LinkError, VolumeOptions};
 use cygnus_fabric::Topology;
 use cygnus_inplace::{Layout, LayoutError, Level};
-use cygnus_policy::{AutonomicsRule, Preset, Streams, Victim};
+use cygnus_policy::{AutonomicsRule, Preset, Streams, UntilFull, Victim};
 use cygnus_sim::CpuModel;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos, Paging, PagingError};
 use cygnus_workload::recording::Shipped;
@@ -87,7 +87,8 @@ pub struct ArraySection {
     #[serde(default, deserialize_with = "media")]
     media: Vec<Medium>,
     /// What makes safe what a stripe holds before it is full; the preset's if not given.
-    protection: Option<Protection>,
+    #[serde(default, deserialize_with = "until_full")]
+    protection: Option<UntilFull>,
     /// Space of each drive for the copies that do so; by its size if not given.
     transient: Option<Size>,
     /// Whether data moves out of the way of contention; the preset's if not given. Modules of a cluster of the fabric share a link.
@@ -100,23 +101,15 @@ pub struct ArraySection {
     links: Vec<String>,
 }
 
-/// What makes safe what a stripe holds before it is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Protection {
-    /// It ends.
-    FullStripe,
-    /// Copies, and parity when it is full.
-    TwoPhase,
-    /// The same, and drives that can compute it.
-    Offload,
-}
-
 fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Victim>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
 fn streams<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Streams>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
+}
+
+fn until_full<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UntilFull>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
@@ -438,7 +431,7 @@ impl ArraySection {
             ArrayKind::Log(_) if self.budget_of.is_some() && !self.moves_data() => {
                 Err("budget-of: data stays in this array; set autonomics = true, or leave it out".into())
             }
-            ArrayKind::Log(_) if self.transient.is_some() && !self.copies() => {
+            ArrayKind::Log(_) if self.transient.is_some() && !self.has_transient_area() => {
                 Err("transient: this array makes no copies; set protection = \"two-phase\", or leave it out".into())
             }
             ArrayKind::Log(_) => self.declared_links().map(drop).map_err(|error| error.to_string()),
@@ -452,10 +445,13 @@ impl ArraySection {
         }
     }
 
-    /// Whether copies make safe what a stripe holds before it is full.
-    fn copies(&self) -> bool {
-        let is_preset = matches!(self.kind(), ArrayKind::Log(preset) if preset.is_two_phase());
-        self.protection.map_or(is_preset, |protection| protection != Protection::FullStripe)
+    /// Whether drives have an area for what makes safe what a stripe holds before it is full.
+    fn has_transient_area(&self) -> bool {
+        let of_preset = || match self.kind() {
+            ArrayKind::Log(preset) => UntilFull::of(preset, self.shape().parity > 0),
+            ArrayKind::InPlace(_) => UntilFull::FullStripe,
+        };
+        self.protection.unwrap_or_else(of_preset).has_transient_area()
     }
 
     fn declared_links(&self) -> Result<Vec<Link>, LinkError> {
@@ -504,9 +500,8 @@ impl ArraySection {
             segment: self.segment.map(|size| ByteSize(size.0)),
             stripe_rows: self.stripe_rows,
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),
-            two_phase: self.protection.map(|protection| protection != Protection::FullStripe),
+            until_full: self.protection,
             transient: self.transient.map(|size| ByteSize(size.0)),
-            converts_inside: self.protection.map(|protection| protection == Protection::Offload),
             ..defaults
         }
     }

@@ -20,6 +20,7 @@ pub mod serial_planner;
 mod streams;
 mod throttle;
 mod two_phase;
+mod until_full;
 mod victim;
 mod whole_group;
 
@@ -38,6 +39,7 @@ pub use points::{CheckpointRule, ParityPlacement, Policies, Preset, UnknownPrese
 pub use pressure::{Pressure, PressureView};
 pub use streams::{Streams, UnknownStreams};
 pub use throttle::Throttle;
-pub use two_phase::{Unfinished, rows_to_convert};
+pub use two_phase::{Unfinished, Way, rows_to_convert};
+pub use until_full::{UnknownUntilFull, UntilFull};
 pub use victim::{Search, SegmentView, UnknownVictim, Victim, Worth};
 pub use whole_group::{WholeGroupView, destination, left_for_writers};

@@ -127,16 +127,6 @@ impl Preset {
         }
     }
 
-    /// Whether open stripes are made safe by copies, if nothing else is asked for.
-    pub fn is_two_phase(self) -> bool {
-        matches!(self, Preset::Fusion | Preset::ScalaAfa)
-    }
-
-    /// Whether drives that can compute the parity of what was copied, if nothing else is asked for.
-    pub fn converts_inside(self) -> bool {
-        self == Preset::ScalaAfa
-    }
-
     /// The fewest groups with which the preset makes sense.
     pub fn min_groups(self) -> usize {
         match self {

@@ -1,4 +1,4 @@
-//! What makes an unfinished stripe safe: copies of what is new in it, or its end.
+//! What makes an unfinished stripe safe: copies of what is new in it, the parity of the rows that this lies in, or its end.
 
 /// An open stripe whose blocks have to outlast the machine. Counts are in blocks, heights in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Unfinished {
     pub rows: u32,
     /// Blocks of header on each column.
     pub header: u32,
+    /// Rows in which the new blocks lie, if their parity may be kept in place of copies.
+    pub buffered_rows: Option<u32>,
     /// Whether drives compute the parity from copies, so that nobody sends it.
     pub is_converted: bool,
 }
@@ -26,19 +28,38 @@ impl Unfinished {
         width * u64::from(self.header + self.rows) - u64::from(self.backed_up)
     }
 
-    /// Blocks that backing up what is new writes: each block to its place, a copy to each of m members, with a block before
-    /// the copies that says what they are, which one more member gets; and the part of the parity that is still to be sent.
-    pub fn backing_up_writes(&self) -> u64 {
+    /// Blocks that backing up what is new writes if members with parity get this many: each block to its place, theirs to each of m
+    /// members, with a block before them that says what they are, which one more member gets; and the part of the parity that is
+    /// still to be sent.
+    fn backing_up_writes(&self, on_each: u32) -> u64 {
         let (new, parity) = (u64::from(self.new), u64::from(self.parity));
         let to_come = if self.is_converted { 0 } else { (parity * new).div_ceil(u64::from(self.data.max(1))) };
-        new + parity * (new + 1) + 1 + to_come
+        new + parity * (u64::from(on_each) + 1) + 1 + to_come
     }
 
-    /// Whether to back up what is new and leave the stripe open (ScalaAFA, section 3.1). That is right for a few blocks; of many,
-    /// the copies are more than the headers, padding and parity of a stripe that ends here.
-    pub fn is_backed_up(&self) -> bool {
-        self.parity > 0 && self.backing_up_writes() < self.closing_writes()
+    /// What to do: the one of these that writes fewest blocks. Copies are right for a few blocks (ScalaAFA, section 3.1); where more lie
+    /// in several columns of the same rows, the parity of these is less (SALSA, section 3.1); of many, either is more than the headers,
+    /// padding and parity of a stripe that ends here. Drives that compute the parity need copies.
+    pub fn way(&self) -> Way {
+        if self.parity == 0 {
+            return Way::End;
+        }
+        let copies = (self.backing_up_writes(self.new), Way::Copies);
+        let rows = self.buffered_rows.filter(|&rows| rows < self.new && !self.is_converted);
+        let (writes, way) = rows.map_or(copies, |rows| (self.backing_up_writes(rows), Way::Parity));
+        if writes < self.closing_writes() { way } else { Way::End }
     }
+}
+
+/// How an unfinished stripe is made safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It ends here.
+    End,
+    /// Members that will have its parity get copies of what is new.
+    Copies,
+    /// These members get the parity of the rows in which new blocks lie.
+    Parity,
 }
 
 /// Rows of a stripe that ends, from its first on, whose parity is better computed by the drives from copies than sent to them. It
@@ -77,25 +98,38 @@ mod tests {
     }
 
     fn with(data: u8, parity: u8, new: u32, rows: u32) -> Unfinished {
-        Unfinished { data, parity, new, backed_up: 0, rows, header: 1, is_converted: false }
+        Unfinished { data, parity, new, backed_up: 0, rows, header: 1, buffered_rows: None, is_converted: false }
     }
 
     #[test]
     fn few_blocks_are_backed_up_and_many_are_not() {
         // A block with a flush: 2 (k + m) blocks if the stripe ends, 1 + m copies and what says so otherwise.
         let one = with(4, 1, 1, 1);
-        assert_eq!((one.closing_writes(), one.backing_up_writes()), (10, 5));
-        assert!(one.is_backed_up() && with(2, 1, 1, 1).is_backed_up() && with(8, 2, 1, 1).is_backed_up());
-        // A band of chunks that is full: parity costs less than copies.
-        assert!(!with(4, 1, 64, 16).is_backed_up() && !with(2, 1, 32, 16).is_backed_up());
+        assert_eq!((one.closing_writes(), one.backing_up_writes(1)), (10, 5));
+        assert_eq!([one, with(2, 1, 1, 1), with(8, 2, 1, 1)].map(|of| of.way()), [Way::Copies; 3]);
+        // A band of chunks that is full: the stripe's end costs less.
+        assert_eq!([with(4, 1, 64, 16), with(2, 1, 32, 16)].map(|of| of.way()), [Way::End; 2]);
         // There is nothing to write copies to.
-        assert!(!with(4, 0, 1, 1).is_backed_up());
+        assert_eq!(with(4, 0, 1, 1).way(), Way::End);
+    }
+
+    #[test]
+    fn the_parity_of_rows_takes_the_place_of_several_copies() {
+        // Two columns of 16 rows: 32 blocks and 8 of parity later, and 1 + 1 that say what 16 blocks of parity are.
+        let buffered = |new, rows| Unfinished { buffered_rows: Some(rows), ..with(4, 1, new, rows) };
+        let two = buffered(32, 16);
+        assert_eq!((two.closing_writes(), two.backing_up_writes(32), two.backing_up_writes(16)), (85, 74, 58));
+        assert_eq!(two.way(), Way::Parity);
+        assert_eq!(Unfinished { is_converted: true, ..two }.way(), Way::Copies, "drives need the copies");
+        // Copies of three columns would be more than an end. Those of one are as much as parity.
+        assert_eq!((with(4, 1, 48, 16).way(), buffered(48, 16).way()), (Way::End, Way::Parity));
+        assert_eq!((buffered(16, 16).way(), buffered(64, 16).way()), (Way::Copies, Way::End));
     }
 
     #[test]
     fn what_is_in_place_need_not_be_written_again() {
         let open = Unfinished { backed_up: 60, ..with(4, 1, 4, 16) };
         assert_eq!(open.closing_writes(), 5 * 17 - 60);
-        assert!(open.is_backed_up());
+        assert_eq!(open.way(), Way::Copies);
     }
 }

@@ -91,8 +91,7 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
         victim: shape.cleaning,
         streams: shape.streams,
         media: shape.media(),
-        two_phase: Some(geometry.transient_blocks > 0),
-        converts_inside: Some(shape.converts > 0),
+        until_full: Some(shape.until_full()),
         transient: Some(ByteSize::of_blocks(geometry.transient_blocks.into())),
         ..CreateOptions::new("torture", shape.preset, usize::from(shape.groups), geometry.data, geometry.parity)
     };

@@ -33,7 +33,7 @@ mod tier;
 mod zoned;
 
 use cygnus_format::Geometry;
-use cygnus_policy::{ParityPlacement, Preset, Streams, Victim};
+use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_types::{Acknowledged, Constraint, Medium, Nanos, Paging};
 
 use crate::zones::Zoned;
@@ -97,6 +97,8 @@ pub(crate) struct Shape {
     pub(crate) drives: Drives,
     /// Which members compute parity inside, as the array wants it then: 0: none, 1: all, n: all but every n-th.
     pub(crate) converts: usize,
+    /// Whether backups of open stripes may hold the parity of rows in place of copies.
+    pub(crate) parity_buffer: bool,
     /// Which members are to be written in order, if any are.
     pub(crate) zoned: Option<Zoned>,
     /// Whether what is on its way to the members outlasts a process that is killed.
@@ -111,6 +113,16 @@ impl Shape {
     /// Whether a member computes parity inside.
     pub(crate) fn member_converts(&self, n: usize) -> bool {
         self.converts == 1 || self.converts > 1 && !n.is_multiple_of(self.converts)
+    }
+
+    /// What makes safe what stripes hold until they are full.
+    pub(crate) fn until_full(&self) -> UntilFull {
+        match () {
+            () if self.geometry.transient_blocks == 0 => UntilFull::FullStripe,
+            () if self.converts > 0 => UntilFull::Offload,
+            () if self.parity_buffer => UntilFull::ParityBuffer,
+            () => UntilFull::TwoPhase,
+        }
     }
 
     /// Bytes of each member device.

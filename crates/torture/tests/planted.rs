@@ -119,6 +119,11 @@ fn copies_that_are_overwritten_too_early() {
 }
 
 #[test]
+fn parity_that_leaves_out_what_rows_held_before() {
+    is_caught_from(128, Bug::ParityOfNewOnly, Tier::Copies, LONG);
+}
+
+#[test]
 fn copies_that_a_member_was_not_there_for() {
     is_caught_from(32, Bug::CopiesOfTheAbsent, Tier::Copies, SHORT);
 }

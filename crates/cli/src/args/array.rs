@@ -264,12 +264,13 @@ pub struct CreateArgs {
     #[arg(long, value_name = "HOW")]
     pub streams: Option<Streams>,
     /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there), two-phase (copies on
-    /// as many members as it has parity, which follows; less is written for small writes with flushes) or offload (the same,
-    /// and software SSDs, which can, compute that parity from their copies) [default: full-stripe; of fusion two-phase, of
+    /// as many members as it has parity, which follows; less is written for small writes with flushes), parity-buffer (the same,
+    /// or the parity of the rows begun where that is less than copies: it is where many writes share a flush) or offload (as
+    /// two-phase, and software SSDs, which can, compute the parity from their copies) [default: full-stripe; of fusion two-phase, of
     /// scala-afa offload]
     #[arg(long, value_name = "HOW")]
     pub protection: Option<Protection>,
-    /// With two-phase and offload: space on each member for the copies [default: a 128th of the smallest, 512KiB to 128MiB;
+    /// With all but full-stripe: space on each member for the copies, or the parity [default: a 128th of the smallest, 512KiB to 128MiB;
     /// with offload twice that]
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub transient: Option<Size>,

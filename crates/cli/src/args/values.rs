@@ -187,25 +187,13 @@ impl FromStr for Percent {
 
 /// What makes safe what a stripe holds before it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protection {
-    /// The stripe ends, with padding, headers and parity.
-    FullStripe,
-    /// Copies on as many members as it will have parity; parity comes when it is full.
-    TwoPhase,
-    /// The same, and those of these members that can compute it from their copies.
-    Offload,
-}
+pub struct Protection(pub cygnus_policy::UntilFull);
 
 impl FromStr for Protection {
-    type Err = ValueError;
+    type Err = cygnus_policy::UnknownUntilFull;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        match text {
-            "full-stripe" => Ok(Self::FullStripe),
-            "two-phase" => Ok(Self::TwoPhase),
-            "offload" => Ok(Self::Offload),
-            _ => Err(ValueError::new("use full-stripe, two-phase or offload")),
-        }
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
     }
 }
 

@@ -5,14 +5,14 @@ use super::new_files::NewFiles;
 use super::space::Space;
 use super::{Context, create_in_place, overwrite};
 use crate::args::array::CreateArgs;
-use crate::args::values::{Parity, Preset, Protection, Raid, SegmentSize};
+use crate::args::values::{Parity, Preset, Raid, SegmentSize};
 use crate::backend;
 use crate::config::Config;
 use crate::failure::Failure;
 use cygnus_engine::CreateOptions;
 use cygnus_host::place;
 use cygnus_host::state::{ArrayRecord, MemberRecord};
-use cygnus_policy::{ParityPlacement, Preset as LogPreset};
+use cygnus_policy::{ParityPlacement, Preset as LogPreset, UntilFull};
 use cygnus_types::{ByteSize, Uuid, counted};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -196,28 +196,23 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
         options.over_provision_permille = u16::from(percent.0) * 10;
     }
     let protection = protection(args, preset, raid)?;
-    options.two_phase = Some(protection != Protection::FullStripe);
-    options.converts_inside = Some(protection == Protection::Offload);
+    options.until_full = Some(protection);
     options.transient = args.transient.map(|size| size.0);
     options.force = args.force;
     Ok(options)
 }
 
 /// What makes safe what unfinished stripes hold.
-fn protection(args: &CreateArgs, preset: LogPreset, raid: Raid) -> Result<Protection, Failure> {
-    let usual = match preset.is_two_phase() {
-        true if preset.converts_inside() => Protection::Offload,
-        true => Protection::TwoPhase,
-        false => Protection::FullStripe,
-    };
-    match (args.protection.unwrap_or(usual), args.transient) {
-        (Protection::FullStripe, Some(_)) => Err(Failure::Usage(
-            "--transient is the space for copies of unfinished stripes: it goes with --protection two-phase or offload"
+fn protection(args: &CreateArgs, preset: LogPreset, raid: Raid) -> Result<UntilFull, Failure> {
+    let usual = UntilFull::of(preset, true);
+    match (args.protection.map_or(usual, |chosen| chosen.0), args.transient) {
+        (UntilFull::FullStripe, Some(_)) => Err(Failure::Usage(
+            "--transient is the space for copies of unfinished stripes: it goes with --protection two-phase, parity-buffer or offload"
                 .into(),
         )),
-        (Protection::TwoPhase | Protection::Offload, _) if raid.parity == 0 => Err(Failure::Usage(format!(
-            "two-phase protection makes as many copies as there are parity members, and --raid {raid} has none: use --raid {}+1, \
-             or --protection full-stripe",
+        (chosen, _) if chosen.has_transient_area() && raid.parity == 0 => Err(Failure::Usage(format!(
+            "{chosen} protection keeps what is safe on as many more members as there are parity members, and --raid {raid} has none: \
+             use --raid {}+1, or --protection full-stripe",
             raid.data
         ))),
         (protection, _) => Ok(protection),
@@ -261,20 +256,23 @@ mod tests {
 
     #[test]
     fn copies_need_parity_and_two_phases() {
-        let two_phase = |line| options_of(line).map(|options| (options.two_phase, options.transient));
-        assert_eq!(two_phase("--preset log-raid a b c"), Ok((Some(false), None)));
-        assert_eq!(two_phase("--preset fusion a b c"), Ok((Some(true), None)));
-        assert_eq!(two_phase("--protection two-phase a b c d e f"), Ok((Some(true), None)));
-        assert_eq!(two_phase("--preset fusion --transient 4MiB a b c"), Ok((Some(true), Some(ByteSize::mib(4)))));
-        assert_eq!(two_phase("--preset fusion --protection full-stripe a b c"), Ok((Some(false), None)));
-        let inside = |line| options_of(line).map(|options| (options.two_phase, options.converts_inside));
-        assert_eq!(inside("--preset fusion a b c"), Ok((Some(true), Some(false))));
-        assert_eq!(inside("--preset scala-afa a b c"), Ok((Some(true), Some(true))));
-        assert_eq!(inside("--preset scala-afa --protection two-phase a b c"), Ok((Some(true), Some(false))));
-        assert_eq!(inside("--protection offload a b c d e f"), Ok((Some(true), Some(true))));
-        assert!(inside("--preset scala-afa --raid 3+0 a b c").unwrap_err().contains("use --raid 3+1"));
-        assert!(two_phase("--transient 4MiB a b c d e f").unwrap_err().contains("--protection two-phase"));
-        assert!(two_phase("--preset fusion --raid 3+0 a b c").unwrap_err().contains("use --raid 3+1"));
+        let chosen = |line| options_of(line).map(|options| (options.until_full.unwrap(), options.transient));
+        let is = |line, what| assert_eq!(chosen(line), Ok((what, None)), "{line}");
+        is("--preset log-raid a b c", UntilFull::FullStripe);
+        is("--preset fusion a b c", UntilFull::TwoPhase);
+        is("--preset scala-afa a b c", UntilFull::Offload);
+        is("--protection two-phase a b c d e f", UntilFull::TwoPhase);
+        is("--protection parity-buffer a b c d e f", UntilFull::ParityBuffer);
+        is("--protection offload a b c d e f", UntilFull::Offload);
+        is("--preset fusion --protection full-stripe a b c", UntilFull::FullStripe);
+        is("--preset scala-afa --protection two-phase a b c", UntilFull::TwoPhase);
+        let with_area = chosen("--preset fusion --transient 4MiB a b c");
+        assert_eq!(with_area, Ok((UntilFull::TwoPhase, Some(ByteSize::mib(4)))));
+        let refused = |line| chosen(line).unwrap_err();
+        assert!(refused("--transient 4MiB a b c d e f").contains("--protection two-phase"));
+        assert!(refused("--preset fusion --raid 3+0 a b c").contains("use --raid 3+1"));
+        assert!(refused("--preset scala-afa --raid 3+0 a b c").contains("use --raid 3+1"));
+        assert!(refused("--preset log-raid --protection parity-buffer --raid 3+0 a b c").contains("use --raid 3+1"));
     }
 
     #[test]

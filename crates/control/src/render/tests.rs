@@ -60,6 +60,8 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         parity_columns: 1,
         segment_bytes: 8 << 20,
         transient_bytes: None,
+        protection: None,
+        parity_buffer: None,
         parity_inside: None,
         capacity_bytes: Some(4 << 30),
         live_bytes: Some(80 << 20),

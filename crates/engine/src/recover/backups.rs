@@ -3,7 +3,8 @@
 //!
 //! Members' transient areas are read whole. A backup counts if its stripe was opened behind the checkpoint. If the stripe was
 //! closed and is durable, or wholly there, nobody needs it; else its blocks are taken from wherever their checksums are right,
-//! and are written anew like those of torn stripes. Members that compute parity inside forget their copies then, and what was
+//! and are written anew like those of torn stripes. Where a backup has the parity of rows in place of copies, a block is computed of that
+//! and of the other blocks of its row that had been written by then. Members that compute parity inside forget their copies then, and what was
 //! durable in its places by that time ([`crate::write::convert`]) is had from its row, whether or not the stripe's headers are
 //! there. A backup of a stripe whose segment was given back since does no harm: of
 //! each of its blocks there is a copy with the same sequence, or a newer write or discard, in some stripe that recovery reads.
@@ -11,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use cygnus_format::{Backup, BackupError, Discard, Entry, GroupState, Kind, Place};
+use cygnus_format::{Backup, BackupError, Discard, Entry, GroupState, Holds, Kind, Place, Rotation};
 use cygnus_parity as parity;
 use cygnus_runtime::{BufSlice, DeviceIx};
 use cygnus_types::{BLOCK, GroupId, ReactorId, SegmentId};
@@ -33,6 +34,8 @@ struct Copy {
     dev: DeviceIx,
     /// Block of the transient area where its first block is.
     at: u32,
+    /// What these blocks are.
+    holds: Holds,
 }
 
 /// A backup, and its copies.
@@ -183,24 +186,90 @@ impl Backups {
         of.map(|(_, found)| found.backup.durable).max().is_some_and(|durable| number < durable)
     }
 
-    /// The block, from its place, from a copy, or from the others of its row, wherever it is right.
+    /// The block, from its place, from a copy or the parity of its row then, or from the row as it is now, wherever it is right.
     pub(crate) async fn fetch(&self, reactor: &Reactor, stripe: StripeKey, block: &BackedUpBlock) -> Option<Box<[u8]>> {
         let place = Place { group: stripe.0, segment: stripe.1, column: block.column, row: block.row };
         let geometry = reactor.shared.layout.geometry();
         let member = reactor.shared.layout.member(place.group, place.column);
         let own = reactor.device_holding(member, place.segment);
         let own = own.map(|dev| (dev, geometry.device_offset(place.segment.0, place.row)));
-        let copies = self.found[&block.from].copies.iter();
+        let copies = self.found[&block.from].copies.iter().filter(|copy| copy.holds == Holds::Copies);
         let copies = copies.filter(|copy| copy.at.saturating_add(block.nth) < geometry.transient_blocks);
         let copies = copies.map(|copy| (copy.dev, geometry.transient_offset(copy.at + block.nth)));
         for (dev, offset) in own.into_iter().chain(copies) {
-            let buf: BufSlice = reactor.rt.alloc(BLOCK).full();
-            let is_read = reactor.rt.read(dev, offset, buf.clone()).await.is_ok();
-            if is_read && parity::checksum::crc32c(buf.bytes()) == block.entry.crc() {
+            if let Some(buf) = read_right(reactor, dev, offset, &block.entry).await {
                 return Some(buf.bytes().into());
             }
         }
-        self.by_its_row(reactor, stripe, block).await
+        match self.by_buffered_parity(reactor, stripe, block).await {
+            Some(restored) => Some(restored),
+            None => self.by_its_row(reactor, stripe, block).await,
+        }
+    }
+
+    /// The block as its backup's parity has it, and the blocks of its row that were in the stripe by then.
+    async fn by_buffered_parity(
+        &self,
+        reactor: &Reactor,
+        stripe: StripeKey,
+        block: &BackedUpBlock,
+    ) -> Option<Box<[u8]>> {
+        let Found { backup, copies } = &self.found[&block.from];
+        let parities: Vec<&Copy> = copies.iter().filter(|copy| matches!(copy.holds, Holds::Parity(_))).collect();
+        let (of, shared) = (&backup.stripe, &reactor.shared);
+        let geometry = shared.protections.shape(of.rotation.protection()).filter(|_| !parities.is_empty())?;
+        let below = block.row - of.start_row - of.header_blocks;
+        let entries = self.entries_of(stripe);
+        let mut row = vec![None; usize::from(of.rotation.width())];
+        for column in (0..of.rotation.data).filter(|&column| of.rotation.data_column(column) != block.column) {
+            let slot = geometry.slot_at(column, below, of.rows);
+            let entry = if slot < backup.slots().end { entries.get(&slot).copied() } else { Some(Entry::VOID) };
+            row[usize::from(column)] =
+                self.in_place(reactor, stripe, of.rotation.data_column(column), block.row, entry).await;
+        }
+        let nth = geometry.rows_of(backup.slots(), of.rows).position(|row| row == below)? as u32;
+        let transient = shared.layout.geometry();
+        for copy in parities.into_iter().filter(|copy| copy.at.saturating_add(nth) < transient.transient_blocks) {
+            let Holds::Parity(column) = copy.holds else { continue };
+            let buf: BufSlice = reactor.rt.alloc(BLOCK).full();
+            if reactor.rt.read(copy.dev, transient.transient_offset(copy.at + nth), buf.clone()).await.is_ok() {
+                row[of.rotation.needed() + usize::from(column)] = Some(buf);
+            }
+        }
+        restored(of.rotation, &row, block)
+    }
+
+    /// What slots of a stripe hold, as far as backups tell.
+    fn entries_of(&self, stripe: StripeKey) -> BTreeMap<u32, Entry> {
+        let of_stripe = self.found.values().filter(|found| key_of(&found.backup) == stripe);
+        of_stripe.flat_map(|found| found.backup.slots().zip(found.backup.entries.iter().copied())).collect()
+    }
+
+    /// A block of an open stripe from its place, if it is what its entry says; zeros where the slot held nothing. Without an entry nobody
+    /// can tell, so it is taken as it is.
+    async fn in_place(
+        &self,
+        reactor: &Reactor,
+        stripe: StripeKey,
+        column: u8,
+        row: u32,
+        entry: Option<Entry>,
+    ) -> Option<BufSlice> {
+        if entry.is_some_and(|entry| entry.kind() == Kind::Void) {
+            let zeros: BufSlice = reactor.rt.alloc(BLOCK).full();
+            zeros.zero(0..BLOCK);
+            return Some(zeros);
+        }
+        let (group, segment, ..) = stripe;
+        let dev = reactor.device_holding(reactor.shared.layout.member(group, column), segment)?;
+        let offset = reactor.shared.layout.geometry().device_offset(segment.0, row);
+        match entry {
+            Some(entry) => read_right(reactor, dev, offset, &entry).await,
+            None => {
+                let buf: BufSlice = reactor.rt.alloc(BLOCK).full();
+                reactor.rt.read(dev, offset, buf.clone()).await.is_ok().then_some(buf)
+            }
+        }
     }
 
     /// The block as the others of its row have it.
@@ -218,11 +287,23 @@ impl Backups {
             };
             row.push(is_read.then_some(buf));
         }
-        let row: Vec<Option<&[u8]>> = row.iter().map(|buf| buf.as_ref().map(BufSlice::bytes)).collect();
-        let mut out = vec![0; BLOCK];
-        let is_right = |bytes: &[u8]| parity::checksum::crc32c(bytes) == block.entry.crc();
-        restore_block(columns, &row, columns.logical(block.column), &mut out, is_right).then(|| out.into_boxed_slice())
+        restored(columns, &row, block)
     }
+}
+
+/// A block that is at this place, if it is what its entry says.
+async fn read_right(reactor: &Reactor, dev: DeviceIx, offset: u64, entry: &Entry) -> Option<BufSlice> {
+    let buf: BufSlice = reactor.rt.alloc(BLOCK).full();
+    let is_read = reactor.rt.read(dev, offset, buf.clone()).await.is_ok();
+    (is_read && parity::checksum::crc32c(buf.bytes()) == entry.crc()).then_some(buf)
+}
+
+/// A block restored from the other columns of a row, in logical order.
+fn restored(columns: Rotation, row: &[Option<BufSlice>], block: &BackedUpBlock) -> Option<Box<[u8]>> {
+    let row: Vec<Option<&[u8]>> = row.iter().map(|buf| buf.as_ref().map(BufSlice::bytes)).collect();
+    let mut out = vec![0; BLOCK];
+    let is_right = |bytes: &[u8]| parity::checksum::crc32c(bytes) == block.entry.crc();
+    restore_block(columns, &row, columns.logical(block.column), &mut out, is_right).then(|| out.into_boxed_slice())
 }
 
 fn key_of(backup: &Backup) -> StripeKey {
@@ -256,7 +337,8 @@ async fn read_area(reactor: &Reactor, member: usize, blocks: u32) -> Area {
             match Backup::decode(bytes) {
                 Ok(backup) if is_of(reactor, &backup) => {
                     let at = backup.blocks_at.unwrap_or(at + n + 1);
-                    area.found.push((backup, Copy { dev, at }));
+                    let holds = backup.holds;
+                    area.found.push((backup, Copy { dev, at, holds }));
                 }
                 Ok(_) | Err(BackupError::NotABackup) => {}
                 Err(error) if Backup::resembles(bytes, reactor.shared.array_tag) => {

@@ -2,9 +2,9 @@
 
 use cygnus_format::{
     ArrayState, CONVERTS_INSIDE, DATA_START, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors,
-    MemberState, PolicyValue, Superblock,
+    MemberState, PARITY_BUFFER, PolicyValue, Superblock,
 };
-use cygnus_policy::{ParityPlacement, Preset, Streams, Victim};
+use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Medium, MemberIx, Uuid};
 
@@ -52,12 +52,9 @@ pub struct CreateOptions {
     /// Parity columns of the segments that clients' writes fill, if they are to be more than m: they are moved to segments
     /// with m by cleaning. Nothing but tests asks for it yet.
     pub clients_parity: Option<u8>,
-    /// Whether copies make safe what open stripes hold, or stripes are closed for that; `None`: as the preset has it.
-    pub two_phase: Option<bool>,
-    /// Whether members that can are to compute parity inside, from those copies; `None`: as the preset has it. Those that cannot
-    /// get it from here.
-    pub converts_inside: Option<bool>,
-    /// Size of each member's transient area, where those copies lie; `None`: chosen by the size of the devices.
+    /// What makes safe what stripes hold until they are full; `None`: as the preset has it.
+    pub until_full: Option<UntilFull>,
+    /// Size of each member's transient area, if something but the stripes' end makes that safe; `None`: chosen by the size of the devices.
     pub transient: Option<ByteSize>,
     /// Overwrite what the devices hold.
     pub force: bool,
@@ -81,8 +78,7 @@ impl CreateOptions {
             media: Vec::new(),
             over_provision_permille: 200,
             clients_parity: None,
-            two_phase: None,
-            converts_inside: None,
+            until_full: None,
             transient: None,
             force: false,
         }
@@ -209,14 +205,9 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
             zones.map_or(usual, |blocks| u32::try_from(blocks).unwrap_or(u32::MAX))
         }
     };
-    let two_phase = options.two_phase.unwrap_or(preset.is_two_phase() && options.parity > 0);
-    let inside = options.converts_inside.unwrap_or(preset.converts_inside() && two_phase);
-    if inside && !two_phase {
-        return invalid(
-            "members compute parity inside from copies: that takes two-phase protection, and parity".into(),
-        );
-    }
-    let transient = match two_phase {
+    let until_full = options.until_full.unwrap_or(UntilFull::of(preset, options.parity > 0));
+    let inside = until_full == UntilFull::Offload;
+    let transient = match until_full.has_transient_area() {
         true => options.transient.unwrap_or(transient_area(smallest, inside)),
         false => ByteSize(0),
     };
@@ -239,20 +230,21 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     let placement = options.placement.unwrap_or(preset.policies().parity);
     let cleaning = options.victim.map(|rule| PolicyValue { name: CLEANING.into(), value: rule.to_number() });
     let streams = options.streams.map(|streams| PolicyValue { name: STREAMS.into(), value: streams.to_number() });
-    let fixed = PolicyValue { name: PARITY_FIXED.into(), value: 1 };
-    let inside = inside.then(|| PolicyValue { name: CONVERTS_INSIDE.into(), value: 1 });
+    let is_set = |name: &str, set: bool| set.then(|| PolicyValue { name: name.into(), value: 1 });
+    let fixed = is_set(PARITY_FIXED, placement == ParityPlacement::Fixed);
+    let inside = is_set(CONVERTS_INSIDE, inside);
+    let buffer = is_set(PARITY_BUFFER, until_full == UntilFull::ParityBuffer);
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
     Protections::new(geometry, options.clients_parity.unwrap_or(geometry.parity))
         .map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    let mut policies: Vec<_> = [cleaning, clients, streams, fixed, inside, buffer].into_iter().flatten().collect();
+    policies.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let mut state = ArrayState {
         name: options.name.clone(),
         preset: preset.name().into(),
         geometry,
         over_provisioning_permille: options.over_provision_permille,
-        policies: [cleaning, clients, streams, (placement == ParityPlacement::Fixed).then_some(fixed), inside]
-            .into_iter()
-            .flatten()
-            .collect(),
+        policies,
         groups: Vec::new(),
         spares: Vec::new(),
         session: 0,

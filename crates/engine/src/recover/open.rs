@@ -46,7 +46,7 @@ use crate::shared::{Shared, SharedParts};
 use crate::space::manager::Space;
 use crate::space::protections::Protections;
 use crate::space::segments::SegState;
-use crate::space::usable::{policies_of, usable_blocks};
+use crate::space::usable::{policies_of, until_full_of, usable_blocks};
 use crate::volume_state::VolumeState;
 use crate::write::kept::{Kept, shape_of};
 use crate::write::lane::Lane;
@@ -397,7 +397,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         policies,
         members,
         array_tag: array.tag(),
-        converts_inside: state.converts_inside(),
+        until_full: until_full_of(state),
         session: state.session + 1,
         map: options.map,
         first_write_seq: root.map_or(1, |r| r.next_write_seq),

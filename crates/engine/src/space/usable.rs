@@ -1,7 +1,7 @@
 //! How much volumes may hold.
 
 use cygnus_format::{ArrayState, GroupState, Layout};
-use cygnus_policy::{FrontEnd, ParityPlacement, Policies, Preset, Streams, Victim};
+use cygnus_policy::{FrontEnd, ParityPlacement, Policies, Preset, Streams, UntilFull, Victim};
 use cygnus_types::{ByteSize, Medium};
 
 use crate::error::ArrayError;
@@ -25,6 +25,16 @@ pub fn policies_of(state: &ArrayState) -> Result<Policies, ArrayError> {
     let fixed = state.policies.iter().any(|p| p.name == PARITY_FIXED && p.value != 0);
     policies.parity = if fixed { ParityPlacement::Fixed } else { ParityPlacement::Rotated };
     Ok(policies)
+}
+
+/// What makes safe what stripes hold until they are full.
+pub fn until_full_of(state: &ArrayState) -> UntilFull {
+    match () {
+        () if state.geometry.transient_blocks == 0 => UntilFull::FullStripe,
+        () if state.converts_inside() => UntilFull::Offload,
+        () if state.has_parity_buffer() => UntilFull::ParityBuffer,
+        () => UntilFull::TwoPhase,
+    }
 }
 
 /// The rule by which cleaning chooses its victims, if the array was made with one of its own.

@@ -15,7 +15,7 @@
 use std::rc::Rc;
 
 use cygnus_format::Rotation;
-use cygnus_policy::rows_to_convert;
+use cygnus_policy::{UntilFull, rows_to_convert};
 use cygnus_runtime::{Conversion, Extra, IoError, IoErrorKind, OpFuture};
 use cygnus_types::{BLOCK, GroupId, MemberIx};
 
@@ -59,7 +59,7 @@ impl<'a> Converter<'a> {
     /// Whether the members with the parity of such stripes of a group compute it.
     fn is_possible(&self, group: GroupId, columns: Rotation) -> bool {
         let all = |columns: Rotation| (0..columns.parity).map(move |p| columns.parity_column(p));
-        self.reactor.shared.converts_inside && all(columns).all(|column| self.converts(group, column))
+        self.reactor.shared.until_full == UntilFull::Offload && all(columns).all(|column| self.converts(group, column))
     }
 
     fn converts(&self, group: GroupId, column: u8) -> bool {

@@ -8,14 +8,18 @@
 //! Each stream of clients' writes has an open stripe of its own (hot ones apart from others, media apart), and each of these is copied or
 //! ended by itself. The copies of all share the transient areas.
 //!
-//! That costs less than an end with padding and headers on every column if the new blocks are few
+//! With a *parity buffer* ([`UntilFull::ParityBuffer`]; SALSA, section 3.1) those members get the parity of the rows in which the new
+//! blocks lie, where that is less than their copies. It is computed of all that the stripe holds in these rows by then, and stays right
+//! when more is added: each backup knows up to which slot it counts. With what is in place it restores as much as copies do.
+//!
+//! Either costs less than an end with padding and headers on every column if the new blocks are few
 //! ([`cygnus_policy::Unfinished`]). Where they are many, where a member of the group is away or in trouble, or where its transient
 //! area is full, the stripe is closed as if there were no backups. Nothing is ever less safe than by stripes alone.
 
 use std::rc::Rc;
 
-use cygnus_format::{Backup, Entry, MOST_RECORDS};
-use cygnus_policy::Unfinished;
+use cygnus_format::{Backup, Entry, Holds, MOST_RECORDS};
+use cygnus_policy::{Unfinished, UntilFull, Way};
 use cygnus_runtime::{BufSlice, DeviceIx, OpFuture, Runtime};
 use cygnus_types::{BLOCK, GroupId, MemberIx};
 
@@ -27,6 +31,11 @@ use crate::write::lane::Lane;
 use crate::write::offload::Offload;
 use crate::write::stripe::{BackedUp, Standing, Stripe};
 use crate::write::transient::Numbers;
+
+/// The rows below the header in which the blocks of a stripe lie that are in memory only.
+fn rows_of_new(stripe: &Stripe) -> Vec<u32> {
+    stripe.geometry().rows_of(stripe.backed_up().slots..stripe.used(), stripe.place.rows).collect()
+}
 
 /// How the members of a group stand now.
 pub(crate) fn standing_of(reactor: &Reactor, group: GroupId) -> Standing {
@@ -167,13 +176,19 @@ impl Replicator {
         }
         let new = stripe.used() - done.slots;
         let is_small = (new + discards - done.discards) as usize <= MOST_RECORDS;
-        if !is_sound || !is_small || !self.is_cheaper(stripe, new) || !self.all_are_well(stripe.place.group) {
+        if !is_sound || !is_small || !self.all_are_well(stripe.place.group) {
             return Step::Close;
         }
-        self.copies(stripe, standing).map_or(Step::NoRoom, Step::Copies)
+        let backed_up = match self.way(stripe, new) {
+            Way::End => return Step::Close,
+            Way::Copies => self.copies(stripe, standing, None),
+            Way::Parity => self.copies(stripe, standing, Some(&rows_of_new(stripe))),
+        };
+        backed_up.map_or(Step::NoRoom, Step::Copies)
     }
 
-    fn is_cheaper(&self, stripe: &Stripe, new: u32) -> bool {
+    fn way(&self, stripe: &Stripe, new: u32) -> Way {
+        let has_buffer = self.reactor.shared.until_full == UntilFull::ParityBuffer;
         let unfinished = Unfinished {
             data: stripe.place.columns.data,
             parity: stripe.place.columns.parity,
@@ -181,9 +196,10 @@ impl Replicator {
             backed_up: stripe.backed_up().slots,
             rows: stripe.closing_rows(),
             header: stripe.place.header_blocks,
+            buffered_rows: has_buffer.then(|| rows_of_new(stripe).len() as u32),
             is_converted: !stripe.heroes.is_empty(),
         };
-        unfinished.is_backed_up()
+        unfinished.way()
     }
 
     /// Whether copies may be relied on: recovery is over, and every member of the group is there and does its work.
@@ -195,12 +211,12 @@ impl Replicator {
         self.reactor.shared.is_two_phase() && self.reactor.of_group(group).all(is_well)
     }
 
-    /// Sends copies of what is new in a stripe on their way; `None` if some member has no room for them.
-    fn copies(&self, stripe: &mut Stripe, under: Standing) -> Option<Copies> {
+    /// Sends copies of what is new in a stripe on their way, or the parity of these rows; `None` if some member has no room for them.
+    fn copies(&self, stripe: &mut Stripe, under: Standing, rows: Option<&[u32]>) -> Option<Copies> {
         let shared = &self.reactor.shared;
         let (lane, group, done) = (stripe.place.lane, stripe.place.group, stripe.backed_up());
         stripe.give_up_left_out();
-        let blocks = stripe.used() - done.slots;
+        let blocks = rows.map_or(stripe.used() - done.slots, |rows| rows.len() as u32);
         let (numbers, places) = self.take_room(stripe, done.slots, blocks)?;
         let (slots, discards) = (stripe.used(), stripe.discards().len() as u32);
         let then = BackedUp { slots, discards, last: numbers.number, under };
@@ -214,32 +230,65 @@ impl Replicator {
             stripe: stripe.place.described(self.reactor.rt.id()),
             first_slot: done.slots,
             blocks_at: None,
+            holds: Holds::Copies,
             entries,
             discards: stripe.discards()[done.discards as usize..].to_vec(),
         };
-        self.describe(&backup, &image);
         let mut writes = self.to_their_places(stripe, done.slots, &image);
-        let geometry = shared.layout.geometry();
-        let mut backup = backup;
-        for CopyPlace { member, at, blocks, apart } in places {
+        for CopyPlace { blocks, .. } in &places {
             count(&shared.totals.backup_written, u64::from(1 + blocks));
+        }
+        match rows {
+            None => self.send_copies(&mut writes, backup, &image, places),
+            Some(rows) => {
+                let from = if planted::is(Bug::ParityOfNewOnly) { done.slots } else { 0 };
+                let parity = stripe.parity_of_rows(&self.reactor.rt, rows, from..then.slots);
+                self.send_parity(&mut writes, backup, parity, places);
+            }
+        }
+        let stripe = (stripe.place.start_row, stripe.place.segment_seq);
+        Some(Copies { number: numbers.number, lane, writes, stripe, group, then })
+    }
+
+    /// Sends a backup to its places, where copies of the blocks of an image follow.
+    fn send_copies(&self, writes: &mut Vec<CopyWrite>, mut backup: Backup, image: &BufSlice, places: Vec<CopyPlace>) {
+        let geometry = self.reactor.shared.layout.geometry();
+        self.describe(&backup, image);
+        for CopyPlace { member, at, blocks, apart } in places {
             let (at, len) = (geometry.transient_offset(at), blocks as usize * BLOCK);
             let Some(blocks_at) = apart else {
-                self.write(&mut writes, member, at, image.slice(0..BLOCK + len), Runtime::write_transient);
+                self.write(writes, member, at, image.slice(0..BLOCK + len), Runtime::write_transient);
                 continue;
             };
             backup.blocks_at = Some(blocks_at);
             let first = self.reactor.rt.alloc(BLOCK).full();
             self.describe(&backup, &first);
-            self.write(&mut writes, member, at, first, Runtime::write_transient);
+            self.write(writes, member, at, first, Runtime::write_transient);
             if blocks > 0 {
                 let copies = image.slice(BLOCK..BLOCK + len);
                 let at = geometry.transient_offset(blocks_at);
-                self.write(&mut writes, member, at, copies, Runtime::write_transient);
+                self.write(writes, member, at, copies, Runtime::write_transient);
             }
         }
-        let stripe = (stripe.place.start_row, stripe.place.segment_seq);
-        Some(Copies { number: numbers.number, lane, writes, stripe, group, then })
+    }
+
+    /// Sends a backup to its places: with what each parity column has of its rows, and to the last one without.
+    fn send_parity(
+        &self,
+        writes: &mut Vec<CopyWrite>,
+        mut backup: Backup,
+        parity: Vec<BufSlice>,
+        places: Vec<CopyPlace>,
+    ) {
+        let shared = &self.reactor.shared;
+        let with_parity = (0..).zip(parity).map(|(column, image)| (Holds::Parity(column), image));
+        let witness = (Holds::ParityElsewhere, self.reactor.rt.alloc(BLOCK).full());
+        for ((holds, image), CopyPlace { member, at, blocks, .. }) in with_parity.chain([witness]).zip(places) {
+            count(&shared.totals.backup_parity, blocks.into());
+            backup.holds = holds;
+            self.describe(&backup, &image);
+            self.write(writes, member, shared.layout.geometry().transient_offset(at), image, Runtime::write_transient);
+        }
     }
 
     fn describe(&self, backup: &Backup, first: &BufSlice) {

@@ -531,6 +531,30 @@ impl Stripe {
         }
     }
 
+    /// What the parity columns have in some rows below the header if only these slots hold anything: for each column a block to be
+    /// filled, and the rows behind it.
+    pub(crate) fn parity_of_rows(&self, rt: &Runtime, rows: &[u32], slots: Range<u32>) -> Vec<BufSlice> {
+        let (data, parities) = self.columns.split_at(self.rotation().needed());
+        let mut made: Vec<Buf> = parities.iter().map(|_| rt.alloc((1 + rows.len()) * BLOCK)).collect();
+        for (nth, &row) in rows.iter().enumerate() {
+            let at = (1 + nth) * BLOCK..(2 + nth) * BLOCK;
+            let holds = |column: usize| slots.contains(&self.geometry.slot_at(column as u8, row, self.place.rows));
+            let block = self.bytes_of(row..row + 1);
+            let mut sources = vec![&[][..]; data.len()];
+            // What is shorter than the parity counts as zeros.
+            for (column, source) in sources.iter_mut().enumerate().filter(|(column, _)| holds(*column)) {
+                *source = data[column].part(block.clone());
+            }
+            if sources.iter().all(|source| source.is_empty() || zeros::are_known(source)) {
+                made.iter_mut().for_each(|buf| buf.zero(at.clone()));
+            } else {
+                let mut parts: Vec<&mut [u8]> = made.iter_mut().map(|buf| buf.part_mut(at.clone())).collect();
+                parity::generate(&sources, &mut parts);
+            }
+        }
+        made.into_iter().map(|buf| buf.slice(0..(1 + rows.len()) * BLOCK)).collect()
+    }
+
     /// What is to be written: physical column, and the header with the rows below it. Valid after [`Stripe::close`].
     pub(crate) fn column_writes(&self) -> impl Iterator<Item = (u8, BufSlice)> + '_ {
         let (bytes, rotation) = (self.column_bytes() as usize, self.rotation());

@@ -3,7 +3,7 @@
 #[cfg(debug_assertions)]
 use cygnus_engine::planted::{Bug, plant};
 use cygnus_engine::{Array, CreateOptions, Traffic, Volume, create};
-use cygnus_policy::{Preset, Streams, Victim};
+use cygnus_policy::{Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::{ByteSize, Nanos};
@@ -143,7 +143,7 @@ fn copies_outlast_a_cut_after(hot_writes: u64) -> (bool, bool) {
         chunk: ByteSize(16 << 10),
         stripe_rows: Some(8),
         streams: Some(Streams::ByHeat),
-        two_phase: Some(true),
+        until_full: Some(UntilFull::TwoPhase),
         transient: Some(ByteSize(96 * 4096)),
         ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
     };

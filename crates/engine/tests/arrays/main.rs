@@ -20,6 +20,7 @@ mod media;
 mod mixed;
 mod newer;
 mod pages;
+mod parity_buffer;
 mod pressure;
 mod reactors;
 mod readmit;

@@ -4,7 +4,7 @@ use cygnus_engine::{
     Array, ArrayError, CreateOptions, GroupError, GroupStatus, JobState, VolumeAdminError, VolumeError, VolumeOptions,
     check, create,
 };
-use cygnus_policy::{Preset, Streams, Victim};
+use cygnus_policy::{Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_ssd::{Model, ModelConfig, Preset as Drive};
@@ -192,7 +192,7 @@ fn crashed(seed: u64) {
     let flush_one_in = if two_phase { 8 } else { 400 };
     session(&world, &disks, |rt, devices| async move {
         let how = CreateOptions {
-            two_phase: Some(two_phase),
+            until_full: two_phase.then_some(UntilFull::TwoPhase),
             transient: two_phase.then_some(ByteSize(96 * 4096)),
             ..salsa(2, &[Medium::Flash, Medium::Disk])
         };

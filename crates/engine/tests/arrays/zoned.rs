@@ -1,7 +1,7 @@
 //! Members that are to be written in order, zone by zone: what patches are needed for, and who is refused.
 
 use cygnus_engine::{Array, CreateOptions, create};
-use cygnus_policy::Preset;
+use cygnus_policy::{Preset, UntilFull};
 use cygnus_runtime::{DeviceInfo, Runtime, Zones};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::{ByteSize, MemberIx};
@@ -114,7 +114,7 @@ fn what_does_not_fit_zones_is_refused_with_the_reason() {
     };
     refused([coarse, plain[0], plain[1]], how(), "a segment of 1 MiB is not whole zones of 4 MiB");
     refused([coarse, odd, plain[1]], how(), "zones of 4 MiB on coarse are not whole zones of 768 KiB on odd");
-    let two_phase = CreateOptions { two_phase: Some(true), segment: Some(ByteSize(4 * MIB)), ..how() };
+    let two_phase = CreateOptions { until_full: Some(UntilFull::TwoPhase), segment: Some(ByteSize(4 * MIB)), ..how() };
     refused([coarse, plain[0], plain[1]], two_phase, "--protection full-stripe");
     session(&world, &[&disks[..], &[coarse]].concat(), |rt, devices| async move {
         let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();

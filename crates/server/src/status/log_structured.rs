@@ -6,12 +6,13 @@ use cygnus_control::paging::Pages;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, AutonomicsStatus, AvoidedStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole,
-    GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, ParityInside, Patience, RecoveryStatus, RecoveryStep,
-    RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, ParityBuffer, ParityInside, Patience, RecoveryStatus,
+    RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
 use cygnus_host::place;
+use cygnus_policy::UntilFull;
 use cygnus_types::BLOCK;
 
 /// A served array's status.
@@ -35,7 +36,12 @@ pub fn status(
         parity_columns: engine.parity.into(),
         segment_bytes: engine.segment.0,
         transient_bytes: Some(engine.transient.0).filter(|&bytes| bytes > 0),
-        parity_inside: engine.converts_inside.then(|| ParityInside {
+        protection: Some(engine.until_full.to_string()),
+        parity_buffer: (engine.until_full == UntilFull::ParityBuffer).then(|| ParityBuffer {
+            written_bytes: engine.traffic.backup_written * BLOCK as u64,
+            parity_bytes: engine.traffic.backup_parity * BLOCK as u64,
+        }),
+        parity_inside: (engine.until_full == UntilFull::Offload).then(|| ParityInside {
             inside_bytes: engine.traffic.converted_inside * BLOCK as u64,
             host_bytes: engine.traffic.converted_here * BLOCK as u64,
         }),

@@ -4,7 +4,7 @@ use super::{by_name, lifetime, remembered, scrubs};
 use cygnus_control::media::MediumName;
 use cygnus_control::paging::Pages;
 use cygnus_control::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, VolumeStatus};
-use cygnus_engine::{policies_of, usable_bytes};
+use cygnus_engine::{policies_of, until_full_of, usable_bytes};
 use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_host::state::ArrayRecord;
@@ -29,6 +29,7 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         cleaning: policies.map(|policies| policies.victim.to_string()),
         streams: policies.map(|policies| policies.streams.to_string()),
         data_columns: state.geometry.data.into(),
+        protection: Some(until_full_of(state).to_string()),
         transient_bytes: Some(u64::from(state.geometry.transient_blocks) * BLOCK as u64).filter(|&bytes| bytes > 0),
         parity_columns: state.geometry.parity.into(),
         segment_bytes: state.geometry.segment_bytes(),

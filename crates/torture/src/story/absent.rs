@@ -15,7 +15,8 @@ const ONE_IN: u64 = 3;
 pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x6162_7365_6E74);
     let may = story.loses_nothing() && story.places_stay() && story.shape.geometry.parity > 0;
-    if !may || !tier.has(Tier::Passing, rng.chance(1, ONE_IN)) {
+    // What only backups make safe is missed most without a member.
+    if !may || tier != Tier::Copies && !tier.has(Tier::Passing, rng.chance(1, ONE_IN)) {
         return;
     }
     let members = story.shape.members() as u64;

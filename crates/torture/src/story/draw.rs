@@ -139,6 +139,12 @@ impl Shape {
                 self.converts = pick(&mut rng, &[1, 1, 1, 2, 3]);
                 let stripe = 8 + self.geometry.slots(self.geometry.stripe_rows);
                 self.geometry.transient_blocks = u32::from(self.reactors) * stripe * pick(&mut rng, &[1, 3, 3, 6]);
+            } else if rng.chance(1, 2) {
+                self.parity_buffer = true;
+                // Blocks of one flush share rows, so that parity is less than copies.
+                let Geometry { data, parity, stripe_rows, transient_blocks, .. } = self.geometry;
+                let wide = geometry_of(data.max(3), parity, 1, stripe_rows, &mut rng);
+                self.geometry = Geometry { transient_blocks, ..wide };
             }
         }
     }
@@ -214,6 +220,7 @@ impl Shape {
             spares: 0,
             drives: Drives::Quick,
             converts: 0,
+            parity_buffer: false,
             zoned: None,
             keeps: false,
             autonomics: false,

@@ -45,7 +45,12 @@ pub(super) fn draw_outages(story: &mut Story, seed: u64, tier: Tier) {
     let leaves = |(_, what): &(Nanos, Regroup)| matches!(what, Regroup::Retire(_) | Regroup::Refresh(..));
     let may = |cycle: &super::Cycle| !cycle.scrubs.first && !cycle.regroups.iter().any(leaves);
     let may = story.loses_nothing() && story.salvage.is_empty() && story.cycles.iter().all(may);
-    if !may || !tier.has(Tier::Outages, rng.chance(1, OUTAGES_ONE_IN)) {
+    let is_drawn = match tier {
+        // In the other half of these, members are absent when the array is opened.
+        Tier::Copies => rng.chance(1, 2),
+        _ => tier.has(Tier::Outages, rng.chance(1, OUTAGES_ONE_IN)),
+    };
+    if !may || !is_drawn {
         return;
     }
     let (members, width) = (story.shape.members(), story.shape.width());
