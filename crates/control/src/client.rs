@@ -116,7 +116,7 @@ impl Client {
         match decode_response(&line) {
             Ok(Response::Error { kind, message }) => Err(ClientError::Refused { kind, message }),
             Ok(response) => Ok(response),
-            Err(message) => Err(ClientError::Protocol { path: self.path.clone(), message }),
+            Err(error) => Err(ClientError::Protocol { path: self.path.clone(), message: error.to_string() }),
         }
     }
 

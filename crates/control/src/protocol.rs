@@ -222,19 +222,32 @@ fn encode<T: Serialize>(body: &T) -> String {
     line
 }
 
-fn decode<T: for<'de> Deserialize<'de>>(line: &str) -> Result<T, String> {
-    let SchemaOnly { schema } =
-        serde_json::from_str(line).map_err(|error| format!("not a control message: {error}"))?;
+/// Why a line is no message.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// It is something else.
+    #[error("not a control message: {0}")]
+    NotAMessage(#[source] serde_json::Error),
+    /// Another version said it.
+    #[error("schema {0} is not spoken here, only {SCHEMA}: use the same cygnus on both sides")]
+    Schema(u32),
+    /// Its body is not as it should be.
+    #[error(transparent)]
+    Body(#[from] serde_json::Error),
+}
+
+fn decode<T: for<'de> Deserialize<'de>>(line: &str) -> Result<T, DecodeError> {
+    let SchemaOnly { schema } = serde_json::from_str(line).map_err(DecodeError::NotAMessage)?;
     if schema != SCHEMA {
-        return Err(format!("schema {schema} is not spoken here, only {SCHEMA}: use the same cygnus on both sides"));
+        return Err(DecodeError::Schema(schema));
     }
-    let envelope: Envelope<T> = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let envelope: Envelope<T> = serde_json::from_str(line)?;
     Ok(envelope.body)
 }
 
 /// The server's way in: one line to a request, or the error response to send instead.
 pub fn decode_request(line: &str) -> Result<Request, Response> {
-    decode(line).map_err(|message| Response::error(ErrorKind::BadRequest, message))
+    decode(line).map_err(|error| Response::error(ErrorKind::BadRequest, error.to_string()))
 }
 
 /// The server's way out: a response as one line.
@@ -248,7 +261,10 @@ pub fn encode_request(request: &Request) -> String {
 }
 
 /// The client's way in: one line to a response.
-pub fn decode_response(line: &str) -> Result<Response, String> {
+///
+/// # Errors
+/// When it is none that this version understands.
+pub fn decode_response(line: &str) -> Result<Response, DecodeError> {
     decode(line)
 }
 

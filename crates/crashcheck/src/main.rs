@@ -1,8 +1,10 @@
 //! Command line of the crash checker; see `tests/README.md`.
 
+mod flags;
+
 use cygnus_crashcheck::rounds::{self, Ack, Geometry, Plan};
 use cygnus_crashcheck::server::Site;
-use std::collections::BTreeMap;
+use flags::{Flags, UsageError};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -42,10 +44,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(args: impl Iterator<Item = String>) -> Result<(Site, Plan), String> {
+fn parse(args: impl Iterator<Item = String>) -> Result<(Site, Plan), UsageError> {
     let mut flags = Flags::collect(args)?;
-    let script = PathBuf::from(flags.text("server").ok_or("--server is missing")?);
-    let dir = PathBuf::from(flags.text("dir").ok_or("--dir is missing")?);
+    let script = PathBuf::from(flags.needed("server")?);
+    let dir = PathBuf::from(flags.needed("dir")?);
     let socket = flags.text("socket").map_or_else(|| dir.join("nbd.sock"), PathBuf::from);
     let export = flags.text("export").unwrap_or_else(|| "vol0".to_owned());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
@@ -68,37 +70,10 @@ fn parse(args: impl Iterator<Item = String>) -> Result<(Site, Plan), String> {
     };
     flags.none_left()?;
     if plan.load_ms.0 > plan.load_ms.1 {
-        return Err("--min-ms is larger than --max-ms".to_owned());
+        return Err(UsageError::Contradiction("--min-ms is larger than --max-ms"));
     }
     if plan.lose > plan.geometry.parity || plan.geometry.parity >= plan.geometry.width {
-        return Err("--lose must not exceed --parity, nor --parity reach --width".to_owned());
+        return Err(UsageError::Contradiction("--lose must not exceed --parity, nor --parity reach --width"));
     }
     Ok((Site { script, dir, socket, export }, plan))
-}
-
-/// `--name value` pairs not used yet.
-struct Flags(BTreeMap<String, String>);
-
-impl Flags {
-    fn collect(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut flags = BTreeMap::new();
-        while let Some(arg) = args.next() {
-            let name = arg.strip_prefix("--").ok_or(format!("unexpected argument {arg:?}"))?;
-            let value = args.next().ok_or(format!("{arg} needs a value"))?;
-            flags.insert(name.to_owned(), value);
-        }
-        Ok(Flags(flags))
-    }
-
-    fn text(&mut self, name: &str) -> Option<String> {
-        self.0.remove(name)
-    }
-
-    fn number(&mut self, name: &str, default: u64) -> Result<u64, String> {
-        self.text(name).map_or(Ok(default), |v| v.parse().map_err(|_| format!("--{name} {v:?} is not a number")))
-    }
-
-    fn none_left(&self) -> Result<(), String> {
-        self.0.keys().next().map_or(Ok(()), |name| Err(format!("unknown flag --{name}")))
-    }
 }

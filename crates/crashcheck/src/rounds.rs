@@ -52,15 +52,20 @@ pub enum Ack {
     Durable,
 }
 
-impl FromStr for Ack {
-    type Err = String;
+/// A word that names no such place.
+#[derive(Debug, thiserror::Error)]
+#[error("--ack {0:?}: use memory, written or durable")]
+pub struct UnknownAck(String);
 
-    fn from_str(word: &str) -> Result<Self, String> {
+impl FromStr for Ack {
+    type Err = UnknownAck;
+
+    fn from_str(word: &str) -> Result<Self, UnknownAck> {
         match word {
             "memory" => Ok(Self::Memory),
             "written" => Ok(Self::Written),
             "durable" => Ok(Self::Durable),
-            other => Err(format!("--ack {other:?}: use memory, written or durable")),
+            other => Err(UnknownAck(other.into())),
         }
     }
 }
