@@ -1,12 +1,12 @@
-//! Two-phase writes: what an open stripe holds is made safe by copies, and by parity when it is full (ScalaAFA, section 3.1).
+//! Two-phase writes: what an open stripe holds is made safe by backups, and by its parity when it is full (ScalaAFA, section 3.1).
 //!
 //! A flush need not end the stripe that clients are filling. What is new in it goes to its final places, and beside that a
 //! *backup* of it to the transient areas of those m members that will have the stripe's parity: so m members may be lost. The
 //! stripe stays open; when it is full, its headers and its parity are written, and what is in place is not written again.
 //! Then nobody needs the backups any more ([`crate::write::transient`]).
 //!
-//! Each stream of clients' writes has an open stripe of its own (hot ones apart from others, media apart), and each of these is copied or
-//! ended by itself. The copies of all share the transient areas.
+//! Each stream of clients' writes has an open stripe of its own (hot ones apart from others, media apart), and each of these is backed up or
+//! ended by itself. The backups of all share the transient areas.
 //!
 //! With a *parity buffer* ([`UntilFull::ParityBuffer`]; SALSA, section 3.1) those members get the parity of the rows in which the new
 //! blocks lie, where that is less than their copies. It is computed of all that the stripe holds in these rows by then, and stays right
@@ -46,14 +46,14 @@ pub(crate) fn standing_of(reactor: &Reactor, group: GroupId) -> Standing {
 type WriteKind = fn(&Runtime, DeviceIx, u64, BufSlice) -> OpFuture;
 
 /// A write to a member.
-struct CopyWrite {
+struct BackupWrite {
     member: MemberIx,
     bytes: u64,
     op: OpFuture,
 }
 
 /// Where a member's part of a backup goes.
-struct CopyPlace {
+struct BackupPlace {
     member: MemberIx,
     /// Block of its transient area for the block that says what it is.
     at: u32,
@@ -64,11 +64,11 @@ struct CopyPlace {
 }
 
 /// What is on its way: a backup, and its blocks to their places.
-struct Copies {
+struct UnderWay {
     number: u64,
     /// The stream whose open stripe is copied.
     lane: Lane,
-    writes: Vec<CopyWrite>,
+    writes: Vec<BackupWrite>,
     /// Row and segment sequence by which the stripe is known again.
     stripe: (u32, u64),
     group: GroupId,
@@ -80,11 +80,11 @@ struct Copies {
 enum Step {
     /// It has nothing that is not safe.
     Nothing,
-    /// Copies of it are on their way.
-    Copies(Copies),
+    /// A backup of it is on its way.
+    BackedUp(UnderWay),
     /// It has to end.
     Close,
-    /// It should be copied, and some member has no room for that: stripes have to end, whose copies are needed no more then.
+    /// It should be backed up, and some member has no room for that: stripes have to end, whose backups are needed no more then.
     NoRoom,
 }
 
@@ -99,7 +99,7 @@ impl Replicator {
         Self { reactor: reactor.clone() }
     }
 
-    /// Waits until all that clients had written here before this call is on the members, in stripes or in copies. One round
+    /// Waits until all that clients had written here before this call is on the members, in stripes or in backups. One round
     /// serves all who ask before it begins.
     pub(crate) async fn settle(&self) {
         if !self.reactor.shared.is_two_phase() {
@@ -109,16 +109,16 @@ impl Replicator {
     }
 
     async fn settle_now(self) {
-        let mut copies = Vec::new();
+        let mut under_way = Vec::new();
         for &lane in Lane::OF_CLIENTS {
             match self.step(lane) {
                 Step::Nothing => {}
-                Step::Copies(of) => copies.push(of),
+                Step::BackedUp(of) => under_way.push(of),
                 Step::Close => self.close(lane),
                 Step::NoRoom => self.close_all(),
             }
         }
-        for of in copies {
+        for of in under_way {
             let lane = of.lane;
             if !self.finish(of).await {
                 self.close(lane);
@@ -128,7 +128,7 @@ impl Replicator {
         self.see_to_room();
     }
 
-    /// Only flushes make room for copies. Where nobody asks for any, since answers wait for members alone, one is begun in time.
+    /// Only flushes make room for backups. Where nobody asks for any, since answers wait for members alone, one is begun in time.
     fn see_to_room(&self) {
         let reactor = self.reactor.clone();
         if !reactor.transient.borrow().is_half_full() || reactor.makes_room.replace(true) {
@@ -141,7 +141,7 @@ impl Replicator {
         });
     }
 
-    /// As [`Replicator::settle`], for a round of flush; if it `closes`, with no stripe left that only copies make safe.
+    /// As [`Replicator::settle`], for a round of flush; if it `closes`, with no stripe left that only backups make safe.
     pub(crate) async fn settle_for(&self, round: u64, closes: bool) {
         if closes {
             self.close_all();
@@ -159,7 +159,7 @@ impl Replicator {
         self.reactor.writer(lane).borrow_mut().close_stripe(&self.reactor);
     }
 
-    /// Ends the open stripes of all that clients write: none needs its copies any longer than until it is durable.
+    /// Ends the open stripes of all that clients write: none needs its backups any longer than until it is durable.
     pub(crate) fn close_all(&self) {
         Lane::OF_CLIENTS.iter().for_each(|&lane| self.close(lane));
     }
@@ -181,10 +181,10 @@ impl Replicator {
         }
         let backed_up = match self.way(stripe, new) {
             Way::End => return Step::Close,
-            Way::Copies => self.copies(stripe, standing, None),
-            Way::Parity => self.copies(stripe, standing, Some(&rows_of_new(stripe))),
+            Way::Copies => self.back_up(stripe, standing, None),
+            Way::Parity => self.back_up(stripe, standing, Some(&rows_of_new(stripe))),
         };
-        backed_up.map_or(Step::NoRoom, Step::Copies)
+        backed_up.map_or(Step::NoRoom, Step::BackedUp)
     }
 
     fn way(&self, stripe: &Stripe, new: u32) -> Way {
@@ -202,7 +202,7 @@ impl Replicator {
         unfinished.way()
     }
 
-    /// Whether copies may be relied on: recovery is over, and every member of the group is there and does its work.
+    /// Whether backups may be relied on: recovery is over, and every member of the group is there and does its work.
     pub(crate) fn all_are_well(&self, group: GroupId) -> bool {
         let is_well = |state: &MemberShared| {
             let is_there = state.device().is_some() && state.devices_to_write().count() == 1;
@@ -211,8 +211,8 @@ impl Replicator {
         self.reactor.shared.is_two_phase() && self.reactor.of_group(group).all(is_well)
     }
 
-    /// Sends copies of what is new in a stripe on their way, or the parity of these rows; `None` if some member has no room for them.
-    fn copies(&self, stripe: &mut Stripe, under: Standing, rows: Option<&[u32]>) -> Option<Copies> {
+    /// Sends copies of what is new in a stripe on their way, or the parity of the given rows; `None` if some member has no room for them.
+    fn back_up(&self, stripe: &mut Stripe, under: Standing, rows: Option<&[u32]>) -> Option<UnderWay> {
         let shared = &self.reactor.shared;
         let (lane, group, done) = (stripe.place.lane, stripe.place.group, stripe.backed_up());
         stripe.give_up_left_out();
@@ -235,7 +235,7 @@ impl Replicator {
             discards: stripe.discards()[done.discards as usize..].to_vec(),
         };
         let mut writes = self.to_their_places(stripe, done.slots, &image);
-        for CopyPlace { blocks, .. } in &places {
+        for BackupPlace { blocks, .. } in &places {
             count(&shared.totals.backup_written, u64::from(1 + blocks));
         }
         match rows {
@@ -247,14 +247,20 @@ impl Replicator {
             }
         }
         let stripe = (stripe.place.start_row, stripe.place.segment_seq);
-        Some(Copies { number: numbers.number, lane, writes, stripe, group, then })
+        Some(UnderWay { number: numbers.number, lane, writes, stripe, group, then })
     }
 
     /// Sends a backup to its places, where copies of the blocks of an image follow.
-    fn send_copies(&self, writes: &mut Vec<CopyWrite>, mut backup: Backup, image: &BufSlice, places: Vec<CopyPlace>) {
+    fn send_copies(
+        &self,
+        writes: &mut Vec<BackupWrite>,
+        mut backup: Backup,
+        image: &BufSlice,
+        places: Vec<BackupPlace>,
+    ) {
         let geometry = self.reactor.shared.layout.geometry();
         self.describe(&backup, image);
-        for CopyPlace { member, at, blocks, apart } in places {
+        for BackupPlace { member, at, blocks, apart } in places {
             let (at, len) = (geometry.transient_offset(at), blocks as usize * BLOCK);
             let Some(blocks_at) = apart else {
                 self.write(writes, member, at, image.slice(0..BLOCK + len), Runtime::write_transient);
@@ -275,15 +281,15 @@ impl Replicator {
     /// Sends a backup to its places: with what each parity column has of its rows, and to the last one without.
     fn send_parity(
         &self,
-        writes: &mut Vec<CopyWrite>,
+        writes: &mut Vec<BackupWrite>,
         mut backup: Backup,
         parity: Vec<BufSlice>,
-        places: Vec<CopyPlace>,
+        places: Vec<BackupPlace>,
     ) {
         let shared = &self.reactor.shared;
         let with_parity = (0..).zip(parity).map(|(column, image)| (Holds::Parity(column), image));
         let witness = (Holds::ParityElsewhere, self.reactor.rt.alloc(BLOCK).full());
-        for ((holds, image), CopyPlace { member, at, blocks, .. }) in with_parity.chain([witness]).zip(places) {
+        for ((holds, image), BackupPlace { member, at, blocks, .. }) in with_parity.chain([witness]).zip(places) {
             count(&shared.totals.backup_parity, blocks.into());
             backup.holds = holds;
             self.describe(&backup, &image);
@@ -300,7 +306,7 @@ impl Replicator {
     /// Takes room for a backup of a stripe: on the members of its parity for all of it, and on the one that has the first of its
     /// blocks, or the first column's, for the first. The first copies of a stripe whose parity these members are to compute take
     /// the room for all of it, so that its copies lie one behind the other.
-    fn take_room(&self, stripe: &mut Stripe, from: u32, blocks: u32) -> Option<(Numbers, Vec<CopyPlace>)> {
+    fn take_room(&self, stripe: &mut Stripe, from: u32, blocks: u32) -> Option<(Numbers, Vec<BackupPlace>)> {
         let (group, columns) = (stripe.place.group, stripe.place.columns);
         let layout = &self.reactor.shared.layout;
         let witness = layout.member(group, if blocks > 0 { stripe.slot(from).0 } else { columns.data_column(0) });
@@ -317,18 +323,18 @@ impl Replicator {
             Some(taken) => taken,
             None => take(if stripe.heroes.is_empty() { blocks } else { 0 })?,
         };
-        let mut places: Vec<CopyPlace> = members
+        let mut places: Vec<BackupPlace> = members
             .iter()
             .zip(&at)
             .enumerate()
-            .map(|(p, (&member, &at))| CopyPlace {
+            .map(|(p, (&member, &at))| BackupPlace {
                 member,
                 at,
                 blocks,
                 apart: stripe.heroes.get(p).map(|hero| hero + from),
             })
             .collect();
-        places.push(CopyPlace { member: witness, at: at[members.len()], blocks: 0, apart: None });
+        places.push(BackupPlace { member: witness, at: at[members.len()], blocks: 0, apart: None });
         if has_begun {
             stripe.heroes.extend(at[..members.len()].iter().map(|at| at + 1));
         }
@@ -355,7 +361,7 @@ impl Replicator {
     }
 
     /// Writes blocks of the image to their places, neighbours in one request.
-    fn to_their_places(&self, stripe: &Stripe, from: u32, image: &BufSlice) -> Vec<CopyWrite> {
+    fn to_their_places(&self, stripe: &Stripe, from: u32, image: &BufSlice) -> Vec<BackupWrite> {
         let shared = &self.reactor.shared;
         let mut writes = Vec::new();
         let mut slot = from;
@@ -373,20 +379,20 @@ impl Replicator {
         writes
     }
 
-    fn write(&self, writes: &mut Vec<CopyWrite>, member: MemberIx, at: u64, part: BufSlice, kind: WriteKind) {
+    fn write(&self, writes: &mut Vec<BackupWrite>, member: MemberIx, at: u64, part: BufSlice, kind: WriteKind) {
         // All are there, as was just seen; one that has left since leaves its copy out, which its standing tells.
         let device: Option<DeviceIx> = self.reactor.device_in_service(member);
         if let Some(dev) = device {
             let bytes = part.len() as u64;
-            writes.push(CopyWrite { member, bytes, op: kind(&self.reactor.rt, dev, at, part) });
+            writes.push(BackupWrite { member, bytes, op: kind(&self.reactor.rt, dev, at, part) });
         }
     }
 
-    /// Waits for copies; says whether they can be relied on.
-    async fn finish(&self, copies: Copies) -> bool {
-        let Copies { number, lane, writes, stripe, group, then } = copies;
+    /// Waits for a backup; says whether it can be relied on.
+    async fn finish(&self, of: UnderWay) -> bool {
+        let UnderWay { number, lane, writes, stripe, group, then } = of;
         let mut all = true;
-        for CopyWrite { member, bytes, op } in writes {
+        for BackupWrite { member, bytes, op } in writes {
             let state = &self.reactor.shared.members[member.index()];
             if op.await.is_ok() {
                 count(&state.counters.written, bytes);
