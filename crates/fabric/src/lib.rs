@@ -46,4 +46,5 @@ pub use error::FabricError;
 pub use fabric::{Fabric, Happened, Request};
 pub use passage::Passage;
 pub use pcie::{MAX_PAYLOAD, Wires};
+pub use shorthand::ShorthandError;
 pub use topology::{Cluster, Topology};

@@ -25,32 +25,49 @@ pub(crate) const SWITCH: Kind = Kind::Switch { latency: Nanos(150), buffer: 16 }
 /// Of the third generation, and 50 ns of physical layers and wires, which is nobody's figure.
 pub(crate) const WIRES: Wires = Wires { width: DOWN_LANES, generation: 3, latency: Nanos(50) };
 
+/// Why a word stands for no network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{word}\": {why}; write SWITCHESxCLUSTERS, such as \"4x16\", or a file's name")]
+pub struct ShorthandError {
+    word: String,
+    why: Unfit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum Unfit {
+    #[error("no topology")]
+    NoTopology,
+    #[error("a network of nothing")]
+    Nothing,
+    #[error("at most 64 switches, and 64 modules to a cluster")]
+    TooLarge,
+    #[error("a switch of {LANES} lanes has {0} ports for clusters; describe others in a file")]
+    Ports(u32),
+}
+
 impl Topology {
     /// The network that `SWITCHESxCLUSTERS` or `SWITCHESxCLUSTERSxMODULES` stands for, four modules to a cluster if not said:
     /// `4x16` is the paper's. Switches hang on the root complex by 16 lanes and have 4 for each cluster.
     ///
     /// # Errors
     /// What is wrong, and the remedy.
-    pub fn from_shorthand(text: &str) -> Result<Self, String> {
-        let wrong =
-            |why: &str| format!("\"{text}\": {why}; write SWITCHESxCLUSTERS, such as \"4x16\", or a file's name");
+    pub fn from_shorthand(text: &str) -> Result<Self, ShorthandError> {
+        let unfit = |why| Err(ShorthandError { word: text.into(), why });
         let numbers: Option<Vec<u32>> = text.split('x').map(|number| number.parse().ok()).collect();
         let (switches, each, modules) = match numbers.as_deref() {
             Some(&[switches, each]) => (switches, each, Cluster::default().modules),
             Some(&[switches, each, modules]) => (switches, each, modules),
-            _ => return Err(wrong("no topology")),
+            _ => return unfit(Unfit::NoTopology),
         };
         if switches == 0 || each == 0 || modules == 0 {
-            return Err(wrong("a network of nothing"));
+            return unfit(Unfit::Nothing);
         }
         if switches > 64 || modules > 64 {
-            return Err(wrong("at most 64 switches, and 64 modules to a cluster"));
+            return unfit(Unfit::TooLarge);
         }
         let most = (PORTS - 1).min((LANES - u32::from(UP_LANES)) / u32::from(DOWN_LANES));
         if each > most {
-            return Err(wrong(&format!(
-                "a switch of {LANES} lanes has {most} ports for clusters; describe others in a file"
-            )));
+            return unfit(Unfit::Ports(most));
         }
         Ok(Self::regular(text, switches, each, modules))
     }
@@ -95,7 +112,7 @@ mod tests {
     fn the_largest_that_the_paper_tries_is_the_largest_that_its_switch_can_be() {
         assert!(Topology::from_shorthand("4x20").is_ok());
         let error = Topology::from_shorthand("4x21").unwrap_err();
-        assert!(error.contains("20 ports for clusters"), "{error}");
+        assert!(error.to_string().contains("20 ports for clusters"), "{error}");
     }
 
     #[test]

@@ -42,7 +42,10 @@ impl FabricSection {
     pub fn network(&self, directory: &Path) -> Result<Network, NoNetwork> {
         let section = |why: String| NoNetwork::Section(why);
         let (topology, read) = match (&self.topology, &self.file, &self.description) {
-            (Some(shorthand), None, None) => (Topology::from_shorthand(shorthand).map_err(section)?, None),
+            (Some(shorthand), None, None) => {
+                let meant = Topology::from_shorthand(shorthand);
+                (meant.map_err(|error| section(error.to_string()))?, None)
+            }
             (None, Some(file), None) => {
                 let path = directory.join(file);
                 let name = path.display().to_string();

@@ -239,25 +239,38 @@ fn open_direct(path: &Path, access: Access, claimed: Option<Identity>) -> Result
             Ok(()) => return Ok((file, None)),
             Err(why) => why,
         },
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => "the file system refuses O_DIRECT".into(),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => NotDirect::Refused,
         Err(error) => return Err(open_error(path, error)),
     };
     let file = open(claim).map_err(|error| open_error(path, error))?;
     Ok((file, Some(format!("buffered I/O: {why}"))))
 }
 
+/// Why there is no direct I/O on a file.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum NotDirect {
+    #[error("the file system refuses O_DIRECT")]
+    Refused,
+    #[error("the file system does no direct I/O on this file")]
+    NotHere,
+    #[error("direct I/O would need an alignment of {0} bytes")]
+    Alignment(u32),
+    #[error("direct reads fail")]
+    Reads,
+}
+
 /// Some file systems take the flag and fail the I/O, or want more alignment than our blocks have.
-fn try_direct(file: &File) -> Result<(), String> {
+fn try_direct(file: &File) -> Result<(), NotDirect> {
     match direct_alignment(file) {
-        Some((0, _)) => return Err("the file system does no direct I/O on this file".into()),
+        Some((0, _)) => return Err(NotDirect::NotHere),
         Some((offset, memory)) if offset.max(memory) > BLOCK as u32 => {
-            return Err(format!("direct I/O would need an alignment of {} bytes", offset.max(memory)));
+            return Err(NotDirect::Alignment(offset.max(memory)));
         }
         _ => {}
     }
     let mut block = AlignedBytes::new(BLOCK);
     match file.read_at(block.as_mut(), 0) {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Err("direct reads fail".into()),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Err(NotDirect::Reads),
         // Success, or a failure that has nothing to do with O_DIRECT and that whoever reads will meet again.
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! `cygnus trace`
 
-use super::values::Size;
+use super::values::{Size, ValueError};
 use clap::{Args, Subcommand, ValueHint};
 use cygnus_types::ByteSize;
 use cygnus_workload::trace::{Columns, Format, Skip};
@@ -58,10 +58,10 @@ pub struct ReadArgs {
     pub skip: Skip,
 }
 
-fn parse_skip(text: &str) -> Result<Skip, String> {
+fn parse_skip(text: &str) -> Result<Skip, ValueError> {
     match text {
         "all" => Ok(Skip::All),
-        _ => text.parse().map(Skip::AtMost).map_err(|_| "write a number of lines, or all".into()),
+        _ => text.parse().map(Skip::AtMost).map_err(|_| ValueError::new("write a number of lines, or all")),
     }
 }
 

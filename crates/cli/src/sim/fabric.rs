@@ -64,7 +64,9 @@ fn load(path: &Path) -> Result<Topology, Failure> {
     let name = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => Topology::parse(&name, &text).map_err(|error| Failure::Usage(error.to_string())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Topology::from_shorthand(&name).map_err(Failure::Usage),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Topology::from_shorthand(&name).map_err(|error| Failure::Usage(error.to_string()))
+        }
         Err(error) => Err(Failure::Usage(format!("{name}: {error}; name a topology file, or write one such as 4x16"))),
     }
 }
