@@ -37,6 +37,21 @@ fn rows_of_new(stripe: &Stripe) -> Vec<u32> {
     stripe.geometry().rows_of(stripe.backed_up().slots..stripe.used(), stripe.place.rows).collect()
 }
 
+/// What to do about so many new blocks of a stripe, which lie in these rows if their parity may be kept.
+fn way(stripe: &Stripe, new: u32, rows: Option<&[u32]>) -> Way {
+    let unfinished = Unfinished {
+        data: stripe.place.columns.data,
+        parity: stripe.place.columns.parity,
+        new,
+        backed_up: stripe.backed_up().slots,
+        rows: stripe.closing_rows(),
+        header: stripe.place.header_blocks,
+        buffered_rows: rows.map(|rows| rows.len() as u32),
+        is_converted: !stripe.heroes.is_empty(),
+    };
+    unfinished.way()
+}
+
 /// How the members of a group stand now.
 pub(crate) fn standing_of(reactor: &Reactor, group: GroupId) -> Standing {
     Standing { membership: reactor.shared.membership(), silences: reactor.silences(group) }
@@ -179,27 +194,14 @@ impl Replicator {
         if !is_sound || !is_small || !self.all_are_well(stripe.place.group) {
             return Step::Close;
         }
-        let backed_up = match self.way(stripe, new) {
+        let has_buffer = self.reactor.shared.until_full == UntilFull::ParityBuffer;
+        let rows = has_buffer.then(|| rows_of_new(stripe));
+        let backed_up = match way(stripe, new, rows.as_deref()) {
             Way::End => return Step::Close,
             Way::Copies => self.back_up(stripe, standing, None),
-            Way::Parity => self.back_up(stripe, standing, Some(&rows_of_new(stripe))),
+            Way::Parity => self.back_up(stripe, standing, rows.as_deref()),
         };
         backed_up.map_or(Step::NoRoom, Step::BackedUp)
-    }
-
-    fn way(&self, stripe: &Stripe, new: u32) -> Way {
-        let has_buffer = self.reactor.shared.until_full == UntilFull::ParityBuffer;
-        let unfinished = Unfinished {
-            data: stripe.place.columns.data,
-            parity: stripe.place.columns.parity,
-            new,
-            backed_up: stripe.backed_up().slots,
-            rows: stripe.closing_rows(),
-            header: stripe.place.header_blocks,
-            buffered_rows: has_buffer.then(|| rows_of_new(stripe).len() as u32),
-            is_converted: !stripe.heroes.is_empty(),
-        };
-        unfinished.way()
     }
 
     /// Whether backups may be relied on: recovery is over, and every member of the group is there and does its work.
