@@ -46,8 +46,8 @@ pub struct ArrayStatus {
     /// place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protection: Option<String>,
-    /// What lies in transient areas beside the blocks that say what it is, where the parity of rows may take the place of copies:
-    /// bytes written since the array was opened; absent elsewhere, and while the array is stopped.
+    /// What transient areas took, where the parity of rows may take the place of copies; absent elsewhere, and while the array is
+    /// stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parity_buffer: Option<ParityBuffer>,
     /// Who has computed the parity of stripes that had copies, where members that can are to do it; absent elsewhere.

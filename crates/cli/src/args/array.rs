@@ -265,7 +265,7 @@ pub struct CreateArgs {
     pub streams: Option<Streams>,
     /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there), two-phase (copies on
     /// as many members as it has parity, which follows; less is written for small writes with flushes), parity-buffer (the same,
-    /// or the parity of the rows begun where that is less than copies: it is where many writes share a flush) or offload (as
+    /// or the parity of the rows begun where that is less than copies: for flushed writes of more than a chunk) or offload (as
     /// two-phase, and software SSDs, which can, compute the parity from their copies) [default: full-stripe; of fusion two-phase, of
     /// scala-afa offload]
     #[arg(long, value_name = "HOW")]
