@@ -120,7 +120,7 @@ fn copies_that_are_overwritten_too_early() {
 
 #[test]
 fn parity_that_leaves_out_what_rows_held_before() {
-    is_caught_from(128, Bug::ParityOfNewOnly, Tier::Copies, LONG);
+    is_caught_from(544, Bug::ParityOfNewOnly, Tier::Copies, LONG);
 }
 
 #[test]

@@ -123,8 +123,10 @@ impl Tier {
         match self {
             Self::All => by_chance,
             Self::Media => of == Self::Media || by_chance,
-            // Each medium, and what is hot on it, has open stripes of its own.
-            Self::Copies => matches!(of, Self::Copies | Self::Outages) || of == Self::Media && by_chance,
+            // Each medium, and what is hot on it, has open stripes of its own; pages leave out some of their places.
+            Self::Copies => {
+                matches!(of, Self::Copies | Self::Outages) || matches!(of, Self::Media | Self::Pages) && by_chance
+            }
             Self::Hybrid => matches!(of, Self::Media | Self::Hybrid),
             Self::Pages => of == Self::Pages || by_chance && !matches!(of, Self::Sparse | Self::Hybrid),
             Self::Zoned => {
