@@ -2,7 +2,7 @@
 # A hybrid volume of real files that count as flash and as disks: what is read often moves to flash, clients see nothing of it, and a
 # killed server loses nothing of what had moved. What cannot be is refused.
 [[ ${PRESET:-swan} == swan ]] || { echo "N/A: it makes an array of its own" >&2 && exit 78; }
-export PRESET=salsa GROUP_COUNT=2 RAID=2+1 CREATE_FLAGS="--media flash,disk" VOLUME_FLAGS=--hybrid
+export PRESET=salsa GROUP_COUNT=2 RAID=2+1 CREATE_FLAGS="--media flash,disk" VOLUME_FLAGS=${VOLUME_FLAGS:---hybrid}
 . "$(dirname "$0")/common.sh"
 need /usr/bin/python3 nbdinfo jq
 only_on cygnus "the stand-ins know no media"
@@ -12,6 +12,8 @@ moved() { array_status "$DIR" --json | jq ".writes.$1 // 0"; }
 
 serve
 [[ $(cygnus "$DIR" --json volume list tank | jq -r '.volumes[0].media') == hybrid ]] || fail "the volume is not hybrid"
+[[ $(cygnus "$DIR" --json volume list tank | jq '.volumes[0].pages != null') == "$([[ $VOLUME_FLAGS == *--page* ]] && echo true || echo false)" ]] ||
+    fail "the volume is not mapped as it should be: $(cygnus "$DIR" --json volume list tank)"
 for round in 1 2; do
     python "$round" <<'P'
 import sys

@@ -58,7 +58,7 @@ refused "use 4, 8, 16, 32 or 64 KiB" volume create tank/v --size 1MiB --page 24K
 refused "leave it out" volume create tank/v --size 1MiB --page 16KiB --fine 0
 refused "must be a multiple" volume create tank/v --size 100KiB --page 64KiB
 refused "must be a multiple" volume resize tank/dual --size 33558528
-refused "cannot be used with" volume create tank/v --size 1MiB --page 16KiB --hybrid
+refused "no R-group is on" volume create tank/v --size 1MiB --page 16KiB --hybrid
 stop
 cygnus "$DIR" array create small --preset log-raid --raid 2+1 --chunk 8KiB --create 64MiB "$DIR"/p{0,1,2} >"$DIR/small.log" 2>&1 ||
     fail "no array: $(cat "$DIR/small.log")"

@@ -495,10 +495,7 @@ fn check_constraint(held: &Held, volume: &str, constraint: Constraint) -> Result
 
 /// Fails if a volume of this size cannot be mapped as it is to be.
 fn check_paging(geometry: &Geometry, size: ByteSize, options: &VolumeOptions) -> Result<(), VolumeAdminError> {
-    let VolumeOptions { paging, constraint, .. } = *options;
-    if paging.is_by_pages() && constraint == Constraint::Hybrid {
-        return Err(VolumeAdminError::HybridByPages);
-    }
+    let paging = options.paging;
     if !geometry.holds_pages_of(paging) {
         let chunk = ByteSize::of_blocks(geometry.chunk_blocks.into());
         return Err(VolumeAdminError::PageBeyondChunk { page: paging.page(), chunk });

@@ -148,9 +148,6 @@ pub enum VolumeAdminError {
         /// What was asked.
         page: ByteSize,
     },
-    /// A hybrid volume is mapped by blocks.
-    #[error("a hybrid volume is mapped by blocks of 4 KiB: leave --page out, or leave out --hybrid")]
-    HybridByPages,
     /// An array that updates in place has no map.
     #[error("an array that updates in place has no map, so its volumes have no pages: leave --page out")]
     NoPages,

@@ -661,13 +661,7 @@ impl Scenario {
             if volume.places() > 1 {
                 return Err(self.wrong_volume("give one of media, prefer and hybrid: each says where the volume is"));
             }
-            match volume.paging() {
-                Err(error) => return Err(self.wrong_volume(error.to_string())),
-                Ok(paging) if paging.is_by_pages() && volume.hybrid => {
-                    return Err(self.wrong_volume("a hybrid volume is mapped by blocks: leave page out, or hybrid"));
-                }
-                Ok(_) => {}
-            }
+            volume.paging().map_err(|error| self.wrong_volume(error.to_string()))?;
         }
         Ok(())
     }

@@ -188,7 +188,6 @@ fn kind_of(error: &VolumeAdminError) -> ErrorKind {
         | VolumeAdminError::PartOfPage { .. }
         | VolumeAdminError::PageBeyondChunk { .. }
         | VolumeAdminError::PageBeyondSegment { .. }
-        | VolumeAdminError::HybridByPages
         | VolumeAdminError::NoPages
         | VolumeAdminError::NoMedia => ErrorKind::Invalid,
         VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,

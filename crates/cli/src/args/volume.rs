@@ -46,7 +46,7 @@ pub enum VolumeCommand {
         /// with 64 KiB. A page is read as a whole to be verified, and one that is written in part is read and written as a whole. So
         /// large pages are for large requests. A chunk of the array ('array create --chunk') must be a multiple of a page, and the
         /// volume's size too. 4KiB if left out.
-        #[arg(long, value_name = "SIZE", conflicts_with = "hybrid")]
+        #[arg(long, value_name = "SIZE")]
         page: Option<Size>,
         /// Let so much data of pages that are written in part have entries by 4 KiB
         ///

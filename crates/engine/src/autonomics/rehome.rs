@@ -2,6 +2,7 @@
 //! Triple-A, section 4.2). They are in memory anyway; a move costs its write, and the map takes it only if nobody has written the
 //! block meanwhile, as with every relocation. They go where clients' writes go, which avoid those groups too.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use cygnus_policy::{Answered, Carried, ClusterView, Decision, ModuleView, Surroundings};
@@ -12,7 +13,6 @@ use crate::autonomics::marks::Marks;
 use crate::autonomics::sight::Sight;
 use crate::autonomics::steering::Steering;
 use crate::counters::{count, read};
-use crate::lsa::Publish;
 use crate::reactor::Reactor;
 use crate::read::delivered::Delivered;
 use crate::write::lane::Lane;
@@ -111,19 +111,22 @@ impl<'a> Rehomer<'a> {
     /// Moves the blocks as far as that is possible at once; says how many.
     fn move_all(&self, blocks: &Delivered<'_>, now: Nanos) -> u32 {
         let count_of = blocks.blocks() as u32;
-        let moved = (0..count_of).filter(|&index| self.move_block(blocks, index as usize, now)).count() as u32;
+        let pieces = blocks.pieces().filter(|piece| self.move_piece(blocks, piece, now));
+        let moved = pieces.map(|piece| piece.len() as u32).sum();
         if moved < count_of {
             self.with_budget(|budget| budget.give_back(u64::from(count_of - moved)));
         }
         moved
     }
 
-    fn move_block(&self, blocks: &Delivered<'_>, index: usize, now: Nanos) -> bool {
+    fn move_piece(&self, blocks: &Delivered<'_>, piece: &Range<usize>, now: Nanos) -> bool {
         let (reactor, counts) = (self.reactor, &self.marks.counts);
-        let (volume, lba) = (blocks.volume, blocks.lba.plus(index as u64));
-        // A block that was read from elsewhere after all is in nobody's way any more.
-        let Some((entry, data)) = blocks.still_there(reactor, index) else { return false };
+        let (volume, lba) = (blocks.volume, blocks.lba.plus(piece.start as u64));
         let shared = &reactor.shared;
+        // What was read from elsewhere after all is in nobody's way any more.
+        if !shared.lies_at(volume.controller.locate(lba), &blocks.place, piece.start) {
+            return false;
+        }
         if shared.is_stopped() || reactor.hold.get() || !shared.admission.is_open() || shared.clogged() > 0 {
             count(&counts.no_room, 1);
             return false;
@@ -133,10 +136,10 @@ impl<'a> Rehomer<'a> {
             return false;
         }
         // It does not change its medium.
-        let mut writer = reactor.writer(Lane::Clients(shared.medium(blocks.place.group))).borrow_mut();
-        match writer.append(reactor, volume, lba, data, Publish::Rehome(entry)) {
+        let lane = Lane::Clients(shared.medium(blocks.place.group));
+        match blocks.rehome(reactor, piece.clone(), lane) {
             Appended::Done => {
-                shared.rehomed(volume.id, lba, now);
+                (0..piece.len()).for_each(|n| shared.rehomed(volume.id, lba.plus(n as u64), now));
                 true
             }
             Appended::Changed => false,

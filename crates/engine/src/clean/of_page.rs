@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use cygnus_format::{MapEntry, Place};
 use cygnus_runtime::{BufSlice, Raced, race};
 use cygnus_types::{BLOCK, Lba};
 
@@ -14,6 +15,16 @@ use crate::write::writer::{Appended, Writer};
 
 /// How often a page is gathered that clients change meanwhile; then its block is moved alone.
 const TRIES: usize = 3;
+
+/// What became of writing a page anew.
+pub(crate) enum Anew {
+    /// As of a block.
+    Appended(Option<Appended>),
+    /// Not all its blocks hold data, or can be read.
+    NotWhole,
+    /// The array is ending.
+    Stopped,
+}
 
 /// Blocks at the beginning of a run that are a page, all of it, one behind the other.
 pub(super) fn whole_page(run: &[Live]) -> Option<usize> {
@@ -73,7 +84,8 @@ impl Mover {
         let first = &page[0];
         let append =
             |writer: &mut Writer| writer.append_whole(reactor, &first.volume, first.lba, whole.bytes(), publish);
-        let appended = self.append_when_room(&first.volume, first.lba, append, first.place, how).await;
+        let what = (first.lba, page.len());
+        let appended = self.append_when_room(&first.volume, what, append, first.place, how).await;
         if appended == Some(Appended::Changed) {
             // A client has written some of it.
             for block in page.iter().filter(|block| block.is_still()) {
@@ -117,29 +129,47 @@ impl Mover {
 
     /// Moves a block and with it the others of its page, wherever they are, if all hold data and can be read; else the block alone.
     pub(super) async fn gather(&self, block: &Live, source: Source<'_>, how: &Moving, result: &mut Moved) {
-        let (reactor, volume) = (&self.reactor, &block.volume);
-        let controller = &volume.controller;
-        let (first, blocks) = (controller.page_of(block.lba), controller.page_blocks() as usize);
+        let volume = &block.volume;
+        let first = volume.controller.page_of(block.lba);
         for _ in 0..TRIES {
-            let were = controller.locate_page(first);
             if !block.is_still() {
                 return;
             }
-            if !were[..blocks].iter().all(|entry| entry.is_mapped()) {
-                break;
-            }
-            let Some(read) = self.read_unless_ending(volume, first, blocks).await else {
-                result.stopped = true;
-                return;
-            };
-            let Ok(page) = read else { break };
-            let publish = PublishPage::IfStill { were: &were[..blocks], same: all_of(blocks) };
-            let append = |writer: &mut Writer| writer.append_whole(reactor, volume, first, page.bytes(), publish);
-            let appended = self.append_when_room(volume, first, append, block.place, how).await;
-            if appended != Some(Appended::Changed) {
-                return self.note(block, appended, false, result);
+            let same = all_of(volume.controller.page_blocks() as usize);
+            match self.write_anew(volume, first, |were| PublishPage::IfStill { were, same }, block.place, how).await {
+                Anew::Appended(Some(Appended::Changed)) => {}
+                Anew::Appended(appended) => return self.note(block, appended, false, result),
+                Anew::NotWhole => break,
+                Anew::Stopped => {
+                    result.stopped = true;
+                    return;
+                }
             }
         }
         self.move_block(block, source, how, result).await;
+    }
+
+    /// Reads a page, wherever its blocks are, and writes it to where it should be now.
+    pub(crate) async fn write_anew(
+        &self,
+        volume: &VolumeState,
+        first: Lba,
+        publish: impl for<'w> Fn(&'w [MapEntry]) -> PublishPage<'w>,
+        from: Place,
+        how: &Moving,
+    ) -> Anew {
+        let blocks = volume.controller.page_blocks() as usize;
+        let were = &volume.controller.locate_page(first)[..blocks];
+        if !were.iter().all(|entry| entry.is_mapped()) {
+            return Anew::NotWhole;
+        }
+        let page = match self.read_unless_ending(volume, first, blocks).await {
+            None => return Anew::Stopped,
+            Some(Err(_)) => return Anew::NotWhole,
+            Some(Ok(page)) => page,
+        };
+        let publish = publish(were);
+        let append = |writer: &mut Writer| writer.append_whole(&self.reactor, volume, first, page.bytes(), publish);
+        Anew::Appended(self.append_when_room(volume, (first, blocks), append, from, how).await)
     }
 }

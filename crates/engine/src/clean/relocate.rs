@@ -346,14 +346,14 @@ impl Mover {
         how: &Moving,
     ) -> Option<Appended> {
         let append = |writer: &mut Writer| writer.append(&self.reactor, volume, lba, data, publish);
-        self.append_when_room(volume, lba, append, from, how).await
+        self.append_when_room(volume, (lba, 1), append, from, how).await
     }
 
-    /// Writes what begins at `lba` to its new place as soon as there is room; `None` when the array stops.
+    /// Writes blocks, from this one on so many, to their new place as soon as there is room; `None` when the array stops.
     pub(super) async fn append_when_room(
         &self,
         volume: &VolumeState,
-        lba: Lba,
+        what: (Lba, usize),
         append: impl Fn(&mut Writer) -> Appended,
         from: Place,
         how: &Moving,
@@ -365,7 +365,7 @@ impl Mover {
                 return None;
             }
             if !self.reactor.hold.get() {
-                let appended = self.append_now(volume, lba, &append, from, how);
+                let appended = self.append_now(volume, what, &append, from, how);
                 if appended != Appended::NoRoom {
                     return Some(appended);
                 }
@@ -390,7 +390,7 @@ impl Mover {
     fn append_now(
         &self,
         volume: &VolumeState,
-        lba: Lba,
+        (lba, blocks): (Lba, usize),
         append: &impl Fn(&mut Writer) -> Appended,
         from: Place,
         how: &Moving,
@@ -401,7 +401,7 @@ impl Mover {
         let leaves = streams::leaves_flash(reactor, volume, lba, medium);
         let appended = if leaves { append(streams::lane_on(reactor, volume, Medium::Disk)) } else { Appended::NoRoom };
         if appended != Appended::NoRoom {
-            count(&reactor.shared.totals.demoted, u64::from(appended == Appended::Done));
+            count(&reactor.shared.totals.demoted, if appended == Appended::Done { blocks as u64 } else { 0 });
             return appended;
         }
         append(match how.lane {

@@ -10,9 +10,10 @@ use cygnus_format::MapEntry;
 use cygnus_runtime::either;
 use cygnus_types::{BLOCK, Constraint, Lba, Medium, Nanos, VolumeId};
 
+use crate::clean::of_page::Anew;
 use crate::clean::relocate::{Mover, Moving};
 use crate::hybrid::temperatures::Temperatures;
-use crate::lsa::Publish;
+use crate::lsa::{Publish, PublishPage};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
@@ -97,7 +98,7 @@ impl Demoter {
         let (mut from, mut found) = (from, Vec::new());
         while let Some(next) = volume.controller.next_known(from, Lba(volume.blocks()), &mut found) {
             for (lba, entry) in found.drain(..) {
-                if self.is_cold_on_flash(volume, lba, entry) && !self.send_away(volume, lba).await {
+                if self.is_cold_on_flash(volume, lba, entry) && !self.send_away(volume, lba, entry).await {
                     return false;
                 }
             }
@@ -113,13 +114,33 @@ impl Demoter {
 
     fn is_cold_on_flash(&self, volume: &VolumeState, lba: Lba, entry: MapEntry) -> bool {
         let segments = &self.reactor.shared.segments;
+        // It may have left with its page.
         entry.is_mapped()
+            && volume.controller.is_still(lba, entry)
             && segments.medium(segments.of(entry.pba())) == Medium::Flash
             && leaves_flash(&self.reactor, volume, lba, Medium::Flash)
     }
 
+    /// Moves a block to a disk, with its page if it is of one; says whether to go on with others.
+    async fn send_away(&self, volume: &VolumeState, lba: Lba, entry: MapEntry) -> bool {
+        if !volume.paging.is_by_pages() {
+            return self.send_block_away(volume, lba).await;
+        }
+        let (reactor, controller) = (&self.reactor, &volume.controller);
+        reactor.throttle(controller.page_blocks() * BLOCK as u64).await;
+        let (first, from) = (controller.page_of(lba), reactor.place(entry));
+        let (mover, how, is_blind) = (Mover::of(reactor), Moving::mending(), planted::is(Bug::DemotedBlindly));
+        let publish_as: fn(&[MapEntry]) -> PublishPage<'_> =
+            if is_blind { |_| PublishPage::Always } else { |were| PublishPage::Rehome { were } };
+        match mover.write_anew(volume, first, publish_as, from, &how).await {
+            Anew::Appended(appended) => appended.is_some_and(|appended| appended != Appended::NoRoom),
+            Anew::NotWhole => self.send_block_away(volume, lba).await,
+            Anew::Stopped => false,
+        }
+    }
+
     /// Moves a block to a disk if it can be read and nobody writes it meanwhile; says whether to go on with others.
-    async fn send_away(&self, volume: &VolumeState, lba: Lba) -> bool {
+    async fn send_block_away(&self, volume: &VolumeState, lba: Lba) -> bool {
         let reactor = &self.reactor;
         reactor.throttle(BLOCK as u64).await;
         let data = reactor.rt.alloc(BLOCK).full();

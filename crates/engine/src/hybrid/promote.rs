@@ -1,13 +1,13 @@
 //! Blocks of a hot range come to flash when a client's read has brought them from a disk. The paper reads them again for it, on
 //! another thread; here they are in memory anyway, and a move costs its write.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use cygnus_types::{Constraint, Lba, Medium};
 
 use crate::counters::count;
 use crate::hybrid::temperatures::Temperatures;
-use crate::lsa::Publish;
 use crate::peers::ToHome;
 use crate::reactor::Reactor;
 use crate::read::delivered::Delivered;
@@ -50,9 +50,14 @@ impl<'a> Promoter<'a> {
         if shared.medium(blocks.place.group) == Medium::Flash || !shared.held.has_medium(Medium::Flash) {
             return;
         }
-        let is_hot = |&nth: &usize| self.temperatures.is_hot(blocks.volume.id, blocks.lba.plus(nth as u64));
-        for nth in (0..blocks.blocks()).filter(is_hot).take(MOST) {
-            if !self.has_room() || self.promote(blocks, nth) == Appended::NoRoom {
+        let is_hot = |nth: usize| self.temperatures.is_hot(blocks.volume.id, blocks.lba.plus(nth as u64));
+        let mut moved = 0;
+        for piece in blocks.pieces().filter(|piece| is_hot(piece.start)) {
+            moved += piece.len();
+            if moved > MOST {
+                return;
+            }
+            if !self.has_room() || self.promote(blocks, &piece) == Appended::NoRoom {
                 count(&shared.totals.not_promoted, 1);
                 self.asks_for_room();
                 return;
@@ -71,7 +76,7 @@ impl<'a> Promoter<'a> {
         }
     }
 
-    /// Whether flash can take one more block that nobody bound to it.
+    /// Whether flash can take more that nobody bound to it.
     fn has_room(&self) -> bool {
         let shared = &self.reactor.shared;
         let may_write = !shared.is_stopped() && !self.reactor.hold.get() && shared.clogged() == 0;
@@ -79,13 +84,11 @@ impl<'a> Promoter<'a> {
         may_write && is_free && shared.admission.is_open_on(Medium::Flash)
     }
 
-    fn promote(&self, blocks: &Delivered<'_>, nth: usize) -> Appended {
-        let Some((entry, data)) = blocks.still_there(self.reactor, nth) else { return Appended::Changed };
-        let (reactor, lba) = (self.reactor, blocks.lba.plus(nth as u64));
-        let mut writer = reactor.writer(streams::lane_on(reactor, blocks.volume, Medium::Flash)).borrow_mut();
-        let appended = writer.append(reactor, blocks.volume, lba, data, Publish::Rehome(entry));
+    fn promote(&self, blocks: &Delivered<'_>, piece: &Range<usize>) -> Appended {
+        let lane = streams::lane_on(self.reactor, blocks.volume, Medium::Flash);
+        let appended = blocks.rehome(self.reactor, piece.clone(), lane);
         if appended == Appended::Done {
-            count(&reactor.shared.totals.promoted, 1);
+            count(&self.reactor.shared.totals.promoted, piece.len() as u64);
         }
         appended
     }

@@ -14,6 +14,8 @@ pub(crate) enum PublishPage<'a> {
     /// What a client has written, merged with what was read: only if all blocks still are what they `were`. Of those with a bit in
     /// `same` the data is what it was.
     IfStill { were: &'a [MapEntry], same: u32 },
+    /// The page moves out of the way of contention, or from one medium to the other: as `IfStill`, and all its data is what it was.
+    Rehome { were: &'a [MapEntry] },
     /// The pool moves the page: as `IfStill`; each block keeps the sequence of the write that made it, which `seqs` has.
     Move { were: &'a [MapEntry], seqs: &'a [u64] },
 }
@@ -23,7 +25,7 @@ impl PublishPage<'_> {
     pub(crate) fn seq_of(&self, nth: usize, published: u64) -> u64 {
         match self {
             Self::Move { seqs, .. } => seqs[nth],
-            Self::Always | Self::IfStill { .. } => published,
+            Self::Always | Self::IfStill { .. } | Self::Rehome { .. } => published,
         }
     }
 
@@ -32,7 +34,7 @@ impl PublishPage<'_> {
         match self {
             Self::Always => false,
             Self::IfStill { same, .. } => same & 1 << nth != 0,
-            Self::Move { .. } => true,
+            Self::Rehome { .. } | Self::Move { .. } => true,
         }
     }
 }
@@ -58,7 +60,7 @@ impl Controllers {
         let turn = self.order.enter(of.volume, first);
         let (kind, expected) = match how {
             PublishPage::Always => (Kind::Data, None),
-            PublishPage::IfStill { were, .. } => (Kind::Data, Some(were)),
+            PublishPage::IfStill { were, .. } | PublishPage::Rehome { were } => (Kind::Data, Some(were)),
             PublishPage::Move { were, .. } => (Kind::Relocated, Some(were)),
         };
         let old = of.replace_page(first, expected, entry)?;

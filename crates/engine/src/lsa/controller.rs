@@ -124,6 +124,18 @@ impl Controller {
         entries
     }
 
+    /// Blocks of the page that begins at `lba`, of `most` at most, if its entry says of all of them where they are.
+    #[inline]
+    pub(crate) fn whole_page(&self, lba: Lba, most: usize) -> Option<usize> {
+        let blocks = self.page_blocks();
+        if blocks == 1 || self.page_of(lba) != lba || blocks as usize > most {
+            return None;
+        }
+        let entry = self.locate(lba);
+        let is_whole = entry.is_of_page() && (1..blocks).all(|n| self.locate(lba.plus(n)) == entry.nth(n));
+        is_whole.then_some(blocks as usize)
+    }
+
     /// Says that a block will be asked for soon.
     #[inline]
     pub(crate) fn announce(&self, lba: Lba) {

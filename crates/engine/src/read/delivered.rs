@@ -1,14 +1,19 @@
 //! Blocks that a read has just brought, for those who would rather have them elsewhere: they are in memory anyway.
 
+use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_format::{MapEntry, Place};
+use cygnus_format::Place;
 use cygnus_parity as parity;
 use cygnus_runtime::BufSlice;
 use cygnus_types::{BLOCK, Lba};
 
+use crate::lsa::{Publish, PublishPage};
 use crate::reactor::Reactor;
+use crate::read::page_check::{blocks_of, is_page};
 use crate::volume_state::VolumeState;
+use crate::write::lane::Lane;
+use crate::write::writer::Appended;
 
 /// Blocks that a device has delivered, one behind the other, and that were what the map said.
 pub(crate) struct Delivered<'a> {
@@ -24,11 +29,38 @@ impl Delivered<'_> {
         self.data.len() / BLOCK
     }
 
-    /// The map's entry of the `nth` of them and its data, if it is where it was read, and what was read.
-    pub(crate) fn still_there(&self, reactor: &Rc<Reactor>, nth: usize) -> Option<(MapEntry, &[u8])> {
-        let data = self.data.part(nth * BLOCK..(nth + 1) * BLOCK);
-        let entry = self.volume.controller.locate(self.lba.plus(nth as u64));
-        let is_there = reactor.shared.lies_at(entry, &self.place, nth) && entry.matches(parity::checksum::crc32c(data));
-        is_there.then_some((entry, data))
+    /// What of them moves as a whole: blocks, and pages of which all was delivered.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Range<usize>> {
+        let mut nth = 0;
+        std::iter::from_fn(move || {
+            let left = self.blocks().checked_sub(nth).filter(|&left| left > 0)?;
+            let blocks = self.volume.controller.whole_page(self.lba.plus(nth as u64), left).unwrap_or(1);
+            nth += blocks;
+            Some(nth - blocks..nth)
+        })
+    }
+
+    /// Writes a piece of them to a lane, at once, if the map still has it where it was read, and it is what was read.
+    pub(crate) fn rehome(&self, reactor: &Rc<Reactor>, piece: Range<usize>, lane: Lane) -> Appended {
+        let lba = self.lba.plus(piece.start as u64);
+        let entry = self.volume.controller.locate(lba);
+        if !reactor.shared.lies_at(entry, &self.place, piece.start) {
+            return Appended::Changed;
+        }
+        let data = self.data.part(piece.start * BLOCK..piece.end * BLOCK);
+        let mut writer = reactor.writer(lane).borrow_mut();
+        if !entry.is_of_page() {
+            let block = &data[..BLOCK];
+            return match entry.matches(parity::checksum::crc32c(block)) {
+                true => writer.append(reactor, self.volume, lba, block, Publish::Rehome(entry)),
+                false => Appended::Changed,
+            };
+        }
+        let is_all = piece.len() as u64 == self.volume.controller.page_blocks() && is_page(entry, data);
+        if !is_all {
+            return Appended::Changed;
+        }
+        let were = blocks_of(entry, piece.len());
+        writer.append_whole(reactor, self.volume, lba, data, PublishPage::Rehome { were: &were[..piece.len()] })
     }
 }

@@ -148,8 +148,7 @@ impl Runs<'_> {
     fn is_whole(&self, index: usize) -> bool {
         let controller = &self.volume.controller;
         let first = controller.page_of(self.lba.plus(index as u64));
-        let entry = controller.locate(first);
-        entry.is_of_page() && (0..controller.page_blocks()).all(|n| controller.locate(first.plus(n)) == entry.nth(n))
+        controller.whole_page(first, controller.page_blocks() as usize).is_some()
     }
 
     /// From this block of the request on, which lies at `place`, to the end of its page.
@@ -340,13 +339,7 @@ impl Runs<'_> {
 
     /// Blocks of the page that begins at the `nth` block of a run, if all of it is in the run.
     fn page_in(&self, run: &Run, nth: usize) -> Option<usize> {
-        let (controller, lba) = (&self.volume.controller, self.lba_of(run, nth));
-        let (entry, blocks) = (controller.locate(lba), controller.page_blocks());
-        let is_all_there = lba == controller.page_of(lba)
-            && nth + blocks as usize <= run.blocks
-            && entry.is_of_page()
-            && (0..blocks).all(|n| controller.locate(lba.plus(n)) == entry.nth(n));
-        is_all_there.then_some(blocks as usize)
+        self.volume.controller.whole_page(self.lba_of(run, nth), run.blocks - nth)
     }
 
     /// Sees to it that what was read for a run is right: what is not so is read anew.

@@ -151,7 +151,7 @@ pub(crate) fn lane_of_moved(reactor: &Reactor, volume: &VolumeState, lba: Lba, f
     };
     let fits = |medium: &Medium| match *medium == from {
         true => held.has_medium(from) && held.on(from) <= held.usable_on(from),
-        false => held.has_room_on(*medium, 1),
+        false => held.has_room_on(*medium, volume.controller.page_blocks()),
     };
     let at_last = if held.has_medium(from) { from } else { from.other() };
     Lane::Clients([wanted, wanted.other()].into_iter().find(fits).unwrap_or(at_last))
@@ -163,7 +163,7 @@ pub(crate) fn leaves_flash(reactor: &Reactor, volume: &VolumeState, lba: Lba, fr
         return false;
     }
     let is_hot = reactor.shared.temperatures.as_ref().is_some_and(|of| of.is_hot(volume.id, lba));
-    !is_hot && reactor.shared.held.has_room_on(Medium::Disk, 1)
+    !is_hot && reactor.shared.held.has_room_on(Medium::Disk, volume.controller.page_blocks())
 }
 
 /// The lanes that may take a record of a discard, the best first: records are of no medium.

@@ -7,7 +7,7 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, Runtime};
 use cygnus_types::{BLOCK, GroupId, Pba, ReactorId, SegmentId, zeros};
 
-use crate::lsa::Publish;
+use crate::lsa::{Publish, PublishPage};
 use crate::planted::{self, Bug};
 use crate::space::segments::SegIx;
 use crate::write::kept::{Cell, Record};
@@ -333,9 +333,12 @@ impl Stripe {
         }
     }
 
-    /// Notes that the block that was committed last holds what it did before.
-    pub(crate) fn note_relocated(&mut self) {
-        self.moved.relocated += 1;
+    /// The same of a block of a page, which holds what it did before.
+    pub(crate) fn note_move_of_page(&mut self, publish: &PublishPage<'_>) {
+        match publish {
+            PublishPage::Rehome { .. } => self.moved.rehomed += 1,
+            _ => self.moved.relocated += 1,
+        }
     }
 
     /// Blocks that no client has written now.

@@ -354,7 +354,7 @@ impl Writer {
             let entry = Entry::new(kind, volume.id, first.plus(n as u64), how.seq_of(n, seq), crcs[n]);
             stripe.commit_next(Pba(pba.0 + n as u64), entry, block);
             if how.is_same(n) {
-                stripe.note_relocated();
+                stripe.note_move_of_page(&how);
                 stripe.is_copy_of(if old[n].is_mapped() { old[n].pba() } else { OF_ZEROS });
             }
         }

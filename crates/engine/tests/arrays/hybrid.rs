@@ -4,7 +4,7 @@ use cygnus_engine::{Array, OpenOptions, Volume, VolumeAdminError, VolumeError, V
 use cygnus_policy::{HybridRule, WARMTH_BLOCKS};
 use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::World;
-use cygnus_types::{ByteSize, Constraint, Medium, Nanos};
+use cygnus_types::{ByteSize, Constraint, Medium, Nanos, Paging};
 
 use crate::common::*;
 use crate::media::{add_disks, room, salsa, spread};
@@ -18,9 +18,13 @@ fn hybrid() -> VolumeOptions {
 }
 
 async fn make(rt: &Runtime, devices: &[DeviceInfo], rule: HybridRule) -> (Array, Volume) {
+    make_with(rt, devices, rule, hybrid()).await
+}
+
+async fn make_with(rt: &Runtime, devices: &[DeviceInfo], rule: HybridRule, volume: VolumeOptions) -> (Array, Volume) {
     create(rt, devices, &salsa(2, &[Medium::Flash, Medium::Disk])).await.unwrap();
     let array = Array::open(rt, devices, &OpenOptions { hybrid: rule, ..options() }).await.unwrap();
-    array.create_volume_with("v", ByteSize::of_blocks(SIZE), hybrid(), 0).await.unwrap();
+    array.create_volume_with("v", ByteSize::of_blocks(SIZE), volume, 0).await.unwrap();
     let volume = array.volume("v").unwrap();
     for at in 0..SIZE {
         put(rt, &volume, at, at).await;
@@ -108,6 +112,55 @@ fn what_is_read_no_more_makes_room_on_flash() {
         assert!(traffic.demoted > 200 && traffic.promoted > 600 && traffic.not_promoted > 0, "{traffic:?}");
         let may_take = array.status().media[0].usable.blocks() * (rule.full_from + 1) / 256;
         assert!(most <= may_take, "{most} of {may_take}");
+        see(&rt, &volume, 0..SIZE).await;
+        array.close().await.unwrap();
+    });
+    assert_clean(&world, &disks);
+}
+
+/// A page that is read in parts comes to flash whole, and leaves it whole: it has one entry all the time.
+#[test]
+fn pages_come_to_flash_and_leave_it_whole() {
+    let world = World::new(6);
+    let disks = add_disks(&world, 6);
+    let rule = HybridRule { full_from: 20, at_a_time: 8, cools_after: Nanos::secs(2), ..HybridRule::default() };
+    session(&world, &disks, |rt, devices| async move {
+        let by_pages = VolumeOptions { paging: Paging::new(16, 0).unwrap(), ..hybrid() };
+        let (array, volume) = make_with(&rt, &devices, rule, by_pages).await;
+        let first = 0..WARMTH_BLOCKS;
+        for _ in 0..3 {
+            for part in first.clone().step_by(40) {
+                see(&rt, &volume, part..(part + 40).min(first.end)).await;
+            }
+        }
+        let whole = async |expected: [u64; 2]| {
+            assert_eq!(spread(&array, "v", SIZE).await, expected);
+            assert_eq!(array.status().volumes[0].own_entries, 0);
+        };
+        whole([WARMTH_BLOCKS, SIZE - WARMTH_BLOCKS]).await;
+        let traffic = array.status().traffic;
+        assert_eq!((traffic.promoted, traffic.demoted), (WARMTH_BLOCKS, 0));
+        // A block that is written takes its page along.
+        put(&rt, &volume, 3, 3).await;
+        whole([WARMTH_BLOCKS - 16, SIZE - WARMTH_BLOCKS + 16]).await;
+        // Others become hot, until there is no room for the first.
+        for range in (0..SIZE).step_by(WARMTH_BLOCKS as usize).skip(1) {
+            for _ in 0..30 {
+                see(&rt, &volume, range..range + WARMTH_BLOCKS).await;
+                rt.sleep(Nanos::millis(500)).await;
+            }
+        }
+        let traffic = array.status().traffic;
+        assert!(traffic.demoted > 200 && traffic.demoted.is_multiple_of(16), "{traffic:?}");
+        let on_flash = spread(&array, "v", SIZE).await[0];
+        assert!(on_flash.is_multiple_of(16) && on_flash > 0, "{on_flash}");
+        whole([on_flash, SIZE - on_flash]).await;
+        see(&rt, &volume, 0..SIZE).await;
+    });
+    world.cut_power();
+    world.restore_power();
+    session(&world, &disks, |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
         see(&rt, &volume, 0..SIZE).await;
         array.close().await.unwrap();
     });

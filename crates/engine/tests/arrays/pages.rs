@@ -4,7 +4,7 @@ use cygnus_engine::{Array, CreateOptions, Volume, VolumeAdminError, VolumeError,
 use cygnus_policy::Preset;
 use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{ByteSize, Constraint, Lba, Paging};
+use cygnus_types::{ByteSize, Lba, Paging};
 
 use crate::common::{assert_clean, block};
 use crate::sessions::*;
@@ -165,8 +165,6 @@ fn what_cannot_be_is_refused_with_a_reason() {
             async move { array.create_volume_with("w", ByteSize::of_blocks(blocks), options, 0).await.map(drop) }
         };
         assert!(matches!(create(24, by_pages(16, 0)).await, Err(VolumeAdminError::PartOfPage { .. })));
-        let hybrid = VolumeOptions { constraint: Constraint::Hybrid, ..by_pages(16, 0) };
-        assert!(create(32, hybrid).await.is_err());
         assert!(matches!(
             array.resize_volume("v", ByteSize::of_blocks(SIZE + 8)).await,
             Err(VolumeAdminError::PartOfPage { .. })

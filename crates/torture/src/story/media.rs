@@ -52,11 +52,6 @@ impl Story {
         self.constraints.iter().find(|(name, _)| name == volume).map_or(Constraint::None, |(_, of)| *of)
     }
 
-    /// Whether volumes of some name are hybrid.
-    pub(super) fn has_hybrid_volumes(&self) -> bool {
-        self.constraints.iter().any(|(_, of)| *of == Constraint::Hybrid)
-    }
-
     /// What the volume of this name is made with.
     pub(crate) fn volume_options(&self, volume: &str) -> VolumeOptions {
         VolumeOptions {

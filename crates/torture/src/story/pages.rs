@@ -47,7 +47,7 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ PAGES ^ 1);
     let chunk = story.shape.geometry.chunk_blocks;
     // A map by pages is no map for a volume with single blocks far apart.
-    let is_possible = chunk > 1 && !story.is_sparse() && !story.has_hybrid_volumes();
+    let is_possible = chunk > 1 && !story.is_sparse();
     if !tier.has(Tier::Pages, rng.chance(1, ONE_IN)) || !is_possible {
         return;
     }
@@ -74,6 +74,7 @@ mod tests {
         let by_chance = with(Tier::All, 60);
         assert!((3..30).contains(&by_chance), "{by_chance} of 60");
         assert!(with(Tier::Pages, 20) >= 18);
-        assert_eq!(with(Tier::Hybrid, 20), 0, "hybrid volumes are mapped by blocks");
+        let hybrid = with(Tier::Hybrid, 60);
+        assert!((3..40).contains(&hybrid), "{hybrid} of 60");
     }
 }

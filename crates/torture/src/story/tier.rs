@@ -127,8 +127,8 @@ impl Tier {
             Self::Copies => {
                 matches!(of, Self::Copies | Self::Outages) || matches!(of, Self::Media | Self::Pages) && by_chance
             }
-            Self::Hybrid => matches!(of, Self::Media | Self::Hybrid),
-            Self::Pages => of == Self::Pages || by_chance && !matches!(of, Self::Sparse | Self::Hybrid),
+            Self::Hybrid => matches!(of, Self::Media | Self::Hybrid) || of == Self::Pages && by_chance,
+            Self::Pages => of == Self::Pages || by_chance && of != Self::Sparse,
             Self::Zoned => {
                 by_chance && matches!(of, Self::Passing | Self::Outages | Self::Growth | Self::Standby | Self::Pages)
             }
