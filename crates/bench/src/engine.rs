@@ -307,8 +307,8 @@ fn announce(volume: &Volume, i: u64, blocks: u64) {
 
 async fn write(volume: &Volume, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
     match volume.try_write(offset, data.bytes()) {
-        Some(result) => result,
-        None => volume.write(offset, data).await,
+        true => Ok(()),
+        false => volume.write(offset, data).await,
     }
 }
 

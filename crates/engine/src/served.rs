@@ -66,8 +66,8 @@ impl BlockVolume for Volume {
     }
 
     #[inline]
-    fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), Neutral>> {
-        self.try_write(offset, data).map(|result| result.map_err(Neutral::from))
+    fn try_write(&self, offset: u64, data: &[u8]) -> bool {
+        self.try_write(offset, data)
     }
 
     async fn write(&self, offset: u64, data: BufSlice) -> Result<(), Neutral> {

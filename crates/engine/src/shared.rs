@@ -319,6 +319,7 @@ impl Shared {
     }
 
     /// The member that holds a column of a group.
+    #[inline]
     pub(crate) fn member(&self, group: GroupId, column: u8) -> (MemberIx, &MemberShared) {
         let ix = self.layout.member(group, column);
         (ix, &self.members[ix.index()])

@@ -196,17 +196,14 @@ impl Volume {
         Ok(into)
     }
 
-    /// Writes if that needs no waiting, which is so for aligned writes while nothing is short. `None`: use
-    /// [`Volume::write`] instead; part of the data may have been written then.
+    /// Writes if that needs no waiting, which is so for aligned writes while nothing is short. `false`: use [`Volume::write`]
+    /// instead, which tells of errors too; part of the data may have been written then.
     #[inline]
-    pub fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), VolumeError>> {
-        if !is_aligned(offset, data.len() as u64) {
-            return None;
-        }
-        if let Err(error) = self.check(offset, data.len() as u64) {
-            return Some(Err(error));
-        }
-        self.reactor.try_write_blocks(&self.state, Lba::containing(offset), data).map(Ok)
+    pub fn try_write(&self, offset: u64, data: &[u8]) -> bool {
+        let len = data.len() as u64;
+        is_aligned(offset, len)
+            && self.check(offset, len).is_ok()
+            && self.reactor.try_write_blocks(&self.state, Lba::containing(offset), data)
     }
 
     /// Writes `data` at `offset`. Durable after the next [`Volume::flush`] that begins after this has ended; to be answered as

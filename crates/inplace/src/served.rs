@@ -44,8 +44,8 @@ impl BlockVolume for Volume {
     }
 
     /// Every write waits for the devices.
-    fn try_write(&self, _offset: u64, _data: &[u8]) -> Option<Result<(), Neutral>> {
-        None
+    fn try_write(&self, _offset: u64, _data: &[u8]) -> bool {
+        false
     }
 
     async fn write(&self, offset: u64, data: BufSlice) -> Result<(), Neutral> {

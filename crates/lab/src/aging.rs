@@ -43,8 +43,8 @@ async fn write_all(
                 let Some(offset) = offset else { break };
                 let data = zeros::of_len(len).expect("there are that many");
                 let result = match store.try_write(offset, data) {
-                    Some(result) => result,
-                    None => store.write(offset, buf.clone()).await,
+                    true => Ok(()),
+                    false => store.write(offset, buf.clone()).await,
                 };
                 if let Err(error) = result {
                     failure.set(Some(error));

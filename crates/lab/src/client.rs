@@ -227,9 +227,8 @@ impl Client {
             return cache.write(offset, request.len).await;
         }
         let terms = store.terms(offset);
-        match zeros::of_len(len).and_then(|data| store.try_write(offset, data)) {
-            Some(result) => result?,
-            None => store.write(offset, blank(rt, len)).await?,
+        if !zeros::of_len(len).is_some_and(|data| store.try_write(offset, data)) {
+            store.write(offset, blank(rt, len)).await?;
         }
         match terms {
             Some(terms) => store.answerable(offset, terms).await,

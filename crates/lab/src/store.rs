@@ -233,13 +233,13 @@ impl Store {
     }
 
     /// Writes if that needs no waiting.
-    pub fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), RequestError>> {
+    pub fn try_write(&self, offset: u64, data: &[u8]) -> bool {
         match self {
             Store::Log { volumes, .. } => {
                 let (volume, offset) = at(volumes, offset);
-                volume.try_write(offset, data).map(|result| Ok(result?))
+                volume.try_write(offset, data)
             }
-            Store::InPlace { .. } => None,
+            Store::InPlace { .. } => false,
         }
     }
 

@@ -82,13 +82,11 @@ impl<V: BlockVolume> Transmission<V> {
     }
 
     async fn admit_write(self: &Rc<Self>, asked: Asked, payload: &[u8]) -> Result<(), EndReason> {
-        match self.volume.try_write(asked.request.offset(), payload) {
-            Some(Ok(())) => self.taken(asked),
-            Some(Err(error)) => self.fail(&asked, Fault::Volume(error)),
-            None => {
-                let data = self.copy_of(payload).await?;
-                self.queue(Job { asked, work: Work::Write(data) });
-            }
+        if self.volume.try_write(asked.request.offset(), payload) {
+            self.taken(asked);
+        } else {
+            let data = self.copy_of(payload).await?;
+            self.queue(Job { asked, work: Work::Write(data) });
         }
         Ok(())
     }

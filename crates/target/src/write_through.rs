@@ -13,7 +13,7 @@ use cygnus_types::BLOCK;
 use crate::asked::{Asked, REPLY_COST, Shares, units_for};
 use crate::event::EndReason;
 use crate::jobs::{Job, LongWrite, Work};
-use crate::nbd::{self, Fault};
+use crate::nbd;
 use crate::receive::ReceiveBuffer;
 use crate::transmission::Transmission;
 use cygnus_volume::BlockVolume;
@@ -102,15 +102,11 @@ impl<V: BlockVolume> Transmission<V> {
     }
 
     async fn write_piece(self: &Rc<Self>, write: &Rc<LongWrite>, offset: u64, payload: &[u8]) -> Result<(), EndReason> {
-        match self.volume.try_write(offset, payload) {
-            Some(Ok(())) => {}
-            Some(Err(error)) => write.fail(Fault::Volume(error)),
-            None => {
-                let data = self.copy_of(payload).await?;
-                write.unfinished.set(write.unfinished.get() + 1);
-                let work = Work::Piece(write.clone(), offset, data);
-                self.queue(Job { asked: write.asked, work });
-            }
+        if !self.volume.try_write(offset, payload) {
+            let data = self.copy_of(payload).await?;
+            write.unfinished.set(write.unfinished.get() + 1);
+            let work = Work::Piece(write.clone(), offset, data);
+            self.queue(Job { asked: write.asked, work });
         }
         Ok(())
     }

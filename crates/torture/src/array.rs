@@ -305,8 +305,8 @@ impl Target for VolumeHandle {
         let write = async {
             // As a server does: at once if that is possible, else by waiting.
             match self.volume.try_write(offset, buf.bytes()) {
-                Some(done) => done,
-                None => self.volume.write(offset, buf).await,
+                true => Ok(()),
+                false => self.volume.write(offset, buf).await,
             }
         };
         self.change(write, fua).await

@@ -74,9 +74,9 @@ pub trait BlockVolume: Clone + 'static {
     /// device still has hold of `into`.
     async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError>;
 
-    /// Takes the write at once if that needs no waiting (the common case). None: call [`BlockVolume::write`] with the same
-    /// data; part of it may have been taken.
-    fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), VolumeError>>;
+    /// Takes the write at once if that needs no waiting (the common case). False: call [`BlockVolume::write`] with the same
+    /// data, which says what is wrong if anything is; part of it may have been taken.
+    fn try_write(&self, offset: u64, data: &[u8]) -> bool;
 
     /// Takes a write. Once this returns, reads see the data; it is durable after a later [`BlockVolume::flush`], and to be
     /// answered as [`BlockVolume::terms`] says. So are trims and zeroings.

@@ -74,7 +74,13 @@ impl Controller {
     /// Where a block is, and what it must match: by itself, or its page as a whole.
     #[inline]
     pub(crate) fn locate(&self, lba: Lba) -> MapEntry {
-        let Some(pages) = &self.pages else { return self.map.get(lba) };
+        match &self.pages {
+            None => self.map.get(lba),
+            Some(pages) => self.locate_of_page(pages, lba),
+        }
+    }
+
+    fn locate_of_page(&self, pages: &Paged, lba: Lba) -> MapEntry {
         let found = self.look(pages, lba);
         if !found.is_empty() {
             return found;

@@ -90,21 +90,23 @@ impl Runs<'_> {
         into: BufSlice,
     ) -> Result<BufSlice, VolumeError> {
         let runs = Runs { reactor, volume, lba, into: &into };
-        let Some((earlier, mut last)) = runs.start()? else { return Ok(into) };
+        let (mut earlier, mut last) = (Vec::new(), None);
+        runs.start(&mut earlier, &mut last)?;
+        let Some(last) = &mut last else { return Ok(into) };
         let begun = reactor.rt.now();
         let mut elsewhere = Vec::new();
         if !earlier.is_empty() {
             elsewhere = Box::pin(runs.finish_all(earlier)).await?;
         }
-        elsewhere.extend(runs.finish(&mut last).await?);
+        elsewhere.extend(runs.finish(last).await?);
         reactor.shared.reads.of(reactor.rt.id()).waited(reactor.rt.now().since(begun));
         Ok(if elsewhere.is_empty() { into } else { runs.gathered(&elsewhere) })
     }
 
-    /// Puts what is in memory where it belongs, and begins to read all else: all runs, and the last one. `None`: that was all.
-    pub(super) fn start(&self) -> Result<Option<(Vec<Reading>, Reading)>, VolumeError> {
+    /// Puts what is in memory where it belongs, and begins to read all else: all runs, and the last one, if there is any.
+    // Into what the caller has of them: they are large, and most reads are of one.
+    fn start(&self, reads: &mut Vec<Reading>, last: &mut Option<Reading>) -> Result<(), VolumeError> {
         let Runs { reactor, volume, lba, into } = *self;
-        let mut reads = Vec::new();
         let mut open_run: Option<Run> = None;
         for index in 0..into.len() / BLOCK {
             let entry = volume.controller.locate(lba.plus(index as u64));
@@ -140,8 +142,11 @@ impl Runs<'_> {
             }
             open_run = Some(Run { place, first: index, blocks: 1 });
         }
-        let last = open_run.map(|last| self.start_run(last)).or_else(|| reads.pop());
-        Ok(last.map(|last| (reads, last)))
+        *last = match open_run {
+            Some(run) => Some(self.start_run(run)),
+            None => reads.pop(),
+        };
+        Ok(())
     }
 
     /// Whether no block of the page of this block of the request has an entry of its own.

@@ -111,6 +111,7 @@ impl SegmentTable {
         self.layout.frames_of(group).map(SegIx)
     }
 
+    #[inline]
     pub(crate) fn index(&self, group: GroupId, segment: SegmentId) -> SegIx {
         SegIx(self.layout.frame(group, segment))
     }

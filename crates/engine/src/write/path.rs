@@ -85,13 +85,13 @@ pub(super) async fn merge_block(
 }
 
 impl Reactor {
-    /// Writes whole blocks if that needs no waiting. `None`: use [`Reactor::write_blocks`]; a prefix may have been
+    /// Writes whole blocks if that needs no waiting. `false`: use [`Reactor::write_blocks`]; a prefix may have been
     /// written then, with the same data.
     #[inline]
-    pub(crate) fn try_write_blocks(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> Option<()> {
+    pub(crate) fn try_write_blocks(self: &Rc<Self>, volume: &VolumeState, lba: Lba, data: &[u8]) -> bool {
         let blocks = data.len() / BLOCK;
         let is_let_in = self.shared.admission.is_open() && blocks <= BLOCKS_PER_TURN;
-        (is_let_in && append_now(self, volume, lba, data) == blocks).then_some(())
+        is_let_in && append_now(self, volume, lba, data) == blocks
     }
 
     /// Writes whole blocks.

@@ -143,8 +143,8 @@ impl BlockVolume for RamVolume {
         Ok(into)
     }
 
-    fn try_write(&self, offset: u64, data: &[u8]) -> Option<Result<(), VolumeError>> {
-        (!self.0.slow.get()).then(|| self.store(offset, data))
+    fn try_write(&self, offset: u64, data: &[u8]) -> bool {
+        !self.0.slow.get() && self.store(offset, data).is_ok()
     }
 
     async fn write(&self, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
