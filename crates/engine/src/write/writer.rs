@@ -309,7 +309,8 @@ impl Writer {
         stripe.commit(&spot, Entry::new(kind, volume.id, lba, seq, crc), data);
         stripe.note_move(publish);
         // What is moved was verified; a block of a page can be verified by itself in no other way.
-        let is_same = old.matches(crc) || old.is_of_page() && matches!(publish, Publish::Move(..));
+        let is_moved = matches!(publish, Publish::Move(..) | Publish::Rehome(_));
+        let is_same = old.matches(crc) || old.is_of_page() && is_moved;
         if !matches!(publish, Publish::Always) && old.is_mapped() && is_same {
             stripe.is_copy_of(old.pba());
         }
