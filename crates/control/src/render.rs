@@ -448,7 +448,7 @@ fn media(status: &ArrayStatus) -> String {
     };
     let stayed = match writes.reads_without_room {
         0 => String::new(),
-        reads => format!("; {reads} reads left on disks what flash had no room for"),
+        reads => format!("; {reads} reads left on disks what flash could not take at once"),
     };
     all.join(", ") + &fell_back + &moved + &stayed
 }

@@ -440,8 +440,7 @@ fn media_are_told_where_there_are_several() {
     let text = array(&status, Paint::Plain);
     assert!(text.contains("1 GiB live of 2 GiB on flash, 1 GiB live of 2 GiB on disk"), "{text}");
     assert!(text.contains("8 MiB written to another medium than their volume prefers"), "{text}");
-    let moved =
-        "hybrid volumes: 5 MiB moved to flash, 0 B back to disks; 7 reads left on disks what flash had no room for";
+    let moved = "hybrid volumes: 5 MiB moved to flash, 0 B back to disks; 7 reads left on disks what flash could not take at once";
     assert!(text.contains(moved), "{text}");
     assert!(text.lines().any(|line| line.contains("tank/vol0") && line.contains("only flash")), "{text}");
     (status.volumes[0].media, status.volumes[0].flash_bytes) = (Media::Hybrid, Some(3 << 20));
