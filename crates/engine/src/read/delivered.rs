@@ -49,15 +49,14 @@ impl Delivered<'_> {
         }
         let data = self.data.part(piece.start * BLOCK..piece.end * BLOCK);
         let mut writer = reactor.writer(lane).borrow_mut();
-        if !entry.is_of_page() {
-            let block = &data[..BLOCK];
-            return match entry.matches(parity::checksum::crc32c(block)) {
-                true => writer.append(reactor, self.volume, lba, block, Publish::Rehome(entry)),
+        if piece.len() == 1 {
+            let is_it = !entry.is_of_page() && entry.matches(parity::checksum::crc32c(data));
+            return match is_it {
+                true => writer.append(reactor, self.volume, lba, data, Publish::Rehome(entry)),
                 false => Appended::Changed,
             };
         }
-        let is_all = piece.len() as u64 == self.volume.controller.page_blocks() && is_page(entry, data);
-        if !is_all {
+        if !entry.is_of_page() || !is_page(entry, data) {
             return Appended::Changed;
         }
         let were = blocks_of(entry, piece.len());
