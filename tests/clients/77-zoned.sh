@@ -74,12 +74,12 @@ refused "coarse is written in order, in zones of 4 MiB" array replace tank 0 "zo
 kill9
 
 for n in 4 5 6; do zoned z$n || fail "$(cat "$DIR/made")"; done
-zoned few 1MiB 2 || fail "$(cat "$DIR/made")"
+cygnus "$DIR" zoned make "$DIR/few" --size 16MiB --zone 1MiB --conventional 2 >>"$DIR/made" 2>&1 || fail "$(cat "$DIR/made")"
 three=("zoned:$DIR/z4" "zoned:$DIR/z5" "zoned:$DIR/z6")
 refused "not whole zones of 1 MiB" array create a --preset log-raid --raid 2+1 --segment 1536KiB "${three[@]}"
 refused "protection full-stripe" array create a --preset fusion --raid 2+1 --segment 1MiB "${three[@]}"
 refused "writes a log" array create a --preset raid5 "${three[@]}"
-refused "conventional zones" array create a --preset log-raid --raid 2+1 "zoned:$DIR/few" "${three[@]:1}"
+refused "sequential zones of 1 MiB are too few" array create a --preset log-raid --raid 2+1 "zoned:$DIR/few" "${three[@]:1}"
 refused "let 'cygnus zoned make" array create a --preset log-raid --raid 2+1 "zoned:$DIR/none" "${three[@]:1}"
 refused "describes no zones" array create a --preset log-raid --raid 2+1 "zoned:$DIR/d2" "${three[@]:1}"
 refused "exists" zoned make "$DIR/z4" --size 16MiB --zone 1MiB

@@ -6,7 +6,7 @@ use crate::output::Output;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_runtime::ZoneInfo;
 use cygnus_types::{ByteSize, counted};
-use cygnus_uring::{create_zoned_file, zones_at};
+use cygnus_uring::{NewZones, create_zoned_file, zones_at};
 use serde::Serialize;
 use std::path::Path;
 
@@ -24,17 +24,26 @@ struct Made {
     member: String,
     size_bytes: u64,
     zone_bytes: u64,
+    zone_capacity_bytes: u64,
     conventional: u32,
+    active_limit: u32,
 }
 
 fn make(args: &ZonedMakeArgs, output: &Output) -> Result<(), Failure> {
-    let (size, zone) = (args.size.0.bytes(), args.zone.0.bytes());
-    create_zoned_file(&args.file, size, zone, args.conventional).map_err(Failure::of)?;
+    let (size_bytes, zone_bytes) = (args.size.0.bytes(), args.zone.0.bytes());
+    let zone_capacity_bytes = args.capacity.map_or(zone_bytes, |capacity| capacity.0.bytes());
+    let (conventional, active_limit) = (args.conventional, args.active);
+    let zones = NewZones { bytes: zone_bytes, capacity: zone_capacity_bytes, conventional, active_limit };
+    create_zoned_file(&args.file, size_bytes, zones).map_err(Failure::of)?;
     let member = format!("zoned:{}", args.file.display());
-    let made = Made { member, size_bytes: size, zone_bytes: zone, conventional: args.conventional };
+    let made = Made { member, size_bytes, zone_bytes, zone_capacity_bytes, conventional, active_limit };
     output.answer(&made, |_| {
         let zones = counted((made.size_bytes / made.zone_bytes) as usize, "zone");
-        format!("{}: {zones} of {}, {} conventional\n", made.member, ByteSize(zone), made.conventional)
+        let short = (zone_capacity_bytes < zone_bytes)
+            .then(|| format!(", of which {} can be written", ByteSize(zone_capacity_bytes)));
+        let few = (active_limit > 0).then(|| format!(", {active_limit} partly written at a time"));
+        let (short, few) = (short.unwrap_or_default(), few.unwrap_or_default());
+        format!("{}: {zones} of {}{short}, {conventional} conventional{few}\n", made.member, ByteSize(zone_bytes))
     })
 }
 

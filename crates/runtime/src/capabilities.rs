@@ -42,12 +42,14 @@ impl fmt::Display for DeviceClass {
 pub struct Zones {
     /// Bytes from the start of one zone to that of the next.
     pub bytes: u64,
+    /// Bytes of each sequential zone that can be written, from its start on; zoned flash often has less of them.
+    pub capacity: u64,
     /// Zones at the start of the device that may be written anywhere; `None`: nobody says how many.
     pub conventional: Option<u32>,
-    /// Zones that can be partly written at a time; 0: as many as there are.
-    pub open_limit: u32,
-    /// Whether [`Extra::Append`](crate::Extra::Append), [`Extra::Reset`](crate::Extra::Reset) and
-    /// [`Extra::Report`](crate::Extra::Report) are carried out. A driver may know of zones and have no way to them.
+    /// Zones that can be partly written at a time (*active*); the device refuses to begin one more. 0: as many as there are.
+    pub active_limit: u32,
+    /// Whether [`Extra::Append`](crate::Extra::Append), [`Extra::Reset`](crate::Extra::Reset),
+    /// [`Extra::Finish`](crate::Extra::Finish) and [`Extra::Report`](crate::Extra::Report) are carried out. A driver may know of zones and have no way to them.
     pub commands: bool,
 }
 

@@ -153,8 +153,13 @@ impl Runtime {
 
     /// Submits an operation for an interposer's own ends. Nobody watches over it: the operation that it is part of is watched.
     pub fn submit_beneath(&self, op: Op) -> OpFuture {
+        self.submit_through(|id| self.pass_on(id, op))
+    }
+
+    /// The same of an operation that an interposer `begin`s in its own way: it passes something on or answers later.
+    pub fn submit_through(&self, begin: impl FnOnce(OpId)) -> OpFuture {
         let id = self.0.ops.borrow_mut().insert_unwatched(self.now());
-        self.pass_on(id, op);
+        begin(id);
         OpFuture { rt: self.clone(), id, ended: false }
     }
 

@@ -18,6 +18,11 @@ pub enum Extra {
         /// Which zone.
         zone: u32,
     },
+    /// Write no more to a zone until it is reset: it counts as full. Durable when it ends.
+    Finish {
+        /// Which zone.
+        zone: u32,
+    },
     /// How a zone stands; answers [`Outcome::Zone`](crate::Outcome::Zone).
     Report {
         /// Which zone.

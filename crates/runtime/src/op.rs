@@ -221,7 +221,9 @@ impl DeviceIo {
             Op::Extra { dev, what } => match what {
                 Extra::Append { buf, .. } | Extra::WriteOob { buf, .. } => (dev, IoClass::Write, buf.len() as u64),
                 Extra::ReadOob { into, .. } => (dev, IoClass::Read, into.len() as u64),
-                Extra::Reset { .. } | Extra::Report { .. } | Extra::Convert(_) => (dev, IoClass::Extra, 0),
+                Extra::Reset { .. } | Extra::Finish { .. } | Extra::Report { .. } | Extra::Convert(_) => {
+                    (dev, IoClass::Extra, 0)
+                }
             },
             Op::Reopen { dev } => (dev, IoClass::Reopen, 0),
             Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } => return None,

@@ -129,6 +129,9 @@ pub(crate) enum Action {
     Reset {
         zone: u32,
     },
+    Finish {
+        zone: u32,
+    },
     /// A zone was reset: it holds nothing.
     Clear {
         blocks: Range<u64>,
@@ -160,7 +163,7 @@ impl Action {
             Action::Read { offset, buf } | Action::Write { offset, buf, .. } => (*offset, buf.len() as u64),
             Action::Trim { offset, len } => (*offset, *len),
             Action::Clear { blocks } => return blocks.clone(),
-            Action::Append { .. } | Action::Reset { .. } | Action::Report { .. } => (0, 0),
+            Action::Append { .. } | Action::Reset { .. } | Action::Finish { .. } | Action::Report { .. } => (0, 0),
             Action::Convert(_) | Action::ReadOob { .. } => (0, 0),
             Action::Flush { .. } | Action::Reopen | Action::Refused(_) => (0, 0),
         };
@@ -307,7 +310,9 @@ impl Disk {
     fn lacks(&self, action: &Action) -> bool {
         let Capabilities { zones, convert, oob_bytes, .. } = self.capabilities;
         match action {
-            Action::Append { .. } | Action::Reset { .. } | Action::Report { .. } => zones.is_none(),
+            Action::Append { .. } | Action::Reset { .. } | Action::Finish { .. } | Action::Report { .. } => {
+                zones.is_none()
+            }
             Action::Convert(_) => !convert,
             Action::Write { oob: Some(_), .. } | Action::ReadOob { .. } => oob_bytes == 0,
             _ => false,
@@ -328,7 +333,7 @@ impl Disk {
             Action::Write { .. } => timing.write + transfer,
             Action::Trim { .. } => timing.trim,
             Action::Flush { .. } => timing.flush,
-            Action::Reset { .. } => timing.trim,
+            Action::Reset { .. } | Action::Finish { .. } => timing.trim,
             // Of a model, which tells how long they take; or no more than a question.
             Action::Append { .. } | Action::Clear { .. } | Action::Report { .. } => Nanos::ZERO,
             Action::Convert(what) => {
@@ -404,6 +409,9 @@ impl Disk {
             Action::ReadOob { offset, blocks, into } => self.read_oob(offset / BLOCK as u64, *blocks, into)?,
             Action::Report { .. } => {}
             Action::Reset { zone } if self.zones.is_some() => self.reset(*zone)?,
+            Action::Finish { zone } if self.zones.is_some() => self.finish(*zone)?,
+            // The model has.
+            Action::Finish { .. } => {}
             Action::Append { .. } if self.zones.is_some() => return Err(IoError::new(IoErrorKind::Unsupported)),
             Action::Append { .. } | Action::Reset { .. } => unreachable!("the model has carried it out"),
             Action::Write { buf, .. } => {
@@ -727,6 +735,7 @@ fn of_extra(what: Extra) -> Action {
     match what {
         Extra::Append { zone, buf } => Action::Append { zone, buf },
         Extra::Reset { zone } => Action::Reset { zone },
+        Extra::Finish { zone } => Action::Finish { zone },
         Extra::Report { zone } => Action::Report { zone },
         Extra::Convert(conversion) => Action::Convert(conversion),
         Extra::WriteOob { offset, buf, oob } => Action::Write { offset, buf, oob: Some(oob), transient: false },

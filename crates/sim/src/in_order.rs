@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cygnus_format::DATA_START;
 use cygnus_runtime::{IoError, IoErrorKind, Rng, ZoneInfo};
+use cygnus_types::BLOCK;
 use cygnus_zoned::{HEAD, Shape, Zoned};
 
 use crate::disk::Disk;
@@ -35,15 +36,29 @@ impl Disk {
         Ok(())
     }
 
+    /// Nothing more is written to a zone until it is reset.
+    pub(crate) fn finish(&mut self, zone: u32) -> Result<(), IoError> {
+        self.zones.as_mut().and_then(|zones| zones.finish(zone)).ok_or(IoError::new(IoErrorKind::Range))
+    }
+
     /// What those who have it open know of its zones: the same for all of them, and nothing for whoever is the first to open it.
     pub(crate) fn zoned(&mut self) -> Option<Arc<Zoned>> {
-        let zones = self.config.zones?;
         if let Some(known) = self.zoned.as_ref().filter(|known| Arc::strong_count(known) > 1) {
             return Some(known.clone());
         }
-        let shape = Shape::of(&zones, self.config.size).unwrap_or_else(|why| panic!("{}: {why}", self.config.name));
-        self.zoned = Some(Arc::new(Zoned::new(shape)));
+        self.zoned = Some(Arc::new(Zoned::new(self.shape()?)));
         self.zoned.clone()
+    }
+
+    /// Where things lie on it, if it is to be written in order.
+    fn shape(&self) -> Option<Shape> {
+        let shape = Shape::of(&self.config.zones?, self.config.size);
+        Some(shape.unwrap_or_else(|why| panic!("{}: {why}", self.config.name)))
+    }
+
+    /// Bytes of the device, for whoever has somebody between.
+    pub(crate) fn size(&self) -> u64 {
+        self.shape().map_or(self.config.size, |shape| shape.size * BLOCK as u64)
     }
 
     /// How a zone stands, of a device without a model.

@@ -39,6 +39,7 @@ fn command(action: &Action) -> Option<Command> {
         }
         Action::Append { zone, buf } => Command::Append { zone: *zone, blocks: blocks(buf.len() as u64)? },
         Action::Reset { zone } => Command::ResetZone { zone: *zone },
+        Action::Finish { zone } => Command::FinishZone { zone: *zone },
         Action::Report { .. } => Command::ReportZones,
         Action::ReadOob { offset, blocks, .. } => Command::ReadOob { lba: offset / BLOCK as u64, blocks: *blocks },
         Action::Convert(conversion) => Command::Convert(Convert {
@@ -196,12 +197,13 @@ pub(crate) fn capabilities(model: &Model, trim: bool, keeps_contents: bool) -> C
     let features = model.features();
     let zones = model.zone(0).map(|first| Zones {
         bytes: first.blocks * BLOCK as u64,
+        capacity: first.capacity * BLOCK as u64,
         conventional: Some(
             (0..features.zones)
                 .filter(|&n| model.zone(n).is_some_and(|zone| zone.state == ZoneState::Conventional))
                 .count() as u32,
         ),
-        open_limit: features.open_zones,
+        active_limit: features.open_zones,
         commands: true,
     });
     Capabilities {

@@ -148,11 +148,11 @@ impl World {
     pub fn infos(&self, disks: &[DiskId]) -> Vec<DeviceInfo> {
         let state = self.0.borrow();
         let info = |(ix, disk): (usize, &DiskId)| {
-            let config = &state.disks[disk.0 as usize].config;
+            let disk = &state.disks[disk.0 as usize];
             DeviceInfo {
                 ix: DeviceIx(ix as u16),
-                name: config.name.clone(),
-                size: config.size,
+                name: disk.config.name.clone(),
+                size: disk.size(),
                 logical_block: BLOCK as u32,
             }
         };

@@ -25,18 +25,23 @@ impl Zone {
 #[derive(Clone)]
 pub(crate) struct ZoneTable {
     zone: u64,
+    /// Blocks of a sequential zone that can be written.
+    capacity: u64,
     size: u64,
     conventional: u64,
+    /// Sequential zones that can be partly written at a time; 0: any number.
+    active_limit: usize,
     sequential: Vec<Zone>,
 }
 
 impl ZoneTable {
     /// All zones of a device of `size` bytes, empty.
     pub(crate) fn new(zones: &Zones, size: u64) -> Self {
-        let (zone, size) = (zones.bytes / BLOCK as u64, size / BLOCK as u64);
+        let (active_limit, capacity) = (zones.active_limit as usize, zones.capacity / BLOCK as u64);
         let conventional = u64::from(zones.conventional.unwrap_or(0));
+        let (zone, size) = (zones.bytes / BLOCK as u64, size / BLOCK as u64);
         let sequential = (conventional..size.div_ceil(zone)).map(|n| Zone::at(n * zone)).collect();
-        Self { zone, size, conventional, sequential }
+        Self { zone, capacity, size, conventional, active_limit, sequential }
     }
 
     fn start(&self, zone: u64) -> u64 {
@@ -48,11 +53,35 @@ impl ZoneTable {
         self.sequential.get_mut(zone as usize)
     }
 
-    /// Whether a write goes on where its zone does.
+    /// Where a sequential zone ends that begins at a block: behind all of it that can be written.
+    fn end(&self, start: u64) -> u64 {
+        (start + self.capacity).min(self.size)
+    }
+
+    /// Whether a write goes on where its zone does, and does not make one too many that is partly written.
     pub(crate) fn admits(&mut self, blocks: &Range<u64>) -> bool {
-        let is_in_one = blocks.start / self.zone == (blocks.end - 1) / self.zone;
-        let conventional = blocks.end <= self.conventional * self.zone;
-        conventional || is_in_one && self.sequential_at(blocks.start).is_some_and(|zone| zone.pointer == blocks.start)
+        if blocks.end <= self.conventional * self.zone {
+            return true;
+        }
+        let start = blocks.start / self.zone * self.zone;
+        let (end, begins) = (self.end(start), blocks.start == start);
+        let goes_on = self.sequential_at(start).is_some_and(|zone| zone.pointer == blocks.start);
+        goes_on && blocks.end <= end && !(begins && self.active_limit > 0 && self.active() >= self.active_limit)
+    }
+
+    /// How many zones are partly written.
+    fn active(&self) -> usize {
+        let first = self.conventional;
+        let is_active = |n: u64, zone: &Zone| zone.pointer > self.start(n) && zone.pointer < self.end(self.start(n));
+        (first..).zip(&self.sequential).filter(|(n, zone)| is_active(*n, zone)).count()
+    }
+
+    /// Nothing more is written to a zone until it is reset. `None`: it is conventional, or there is none.
+    pub(crate) fn finish(&mut self, zone: u32) -> Option<()> {
+        let start = self.start(zone.into());
+        let end = self.end(start);
+        *self.sequential_at(start)? = Zone::at(end);
+        Some(())
     }
 
     /// Blocks were written where their zone went on.
@@ -101,8 +130,9 @@ impl ZoneTable {
     pub(crate) fn info(&mut self, zone: u32) -> Option<ZoneInfo> {
         let start = self.start(zone.into());
         let bytes = |blocks: u64| blocks * BLOCK as u64;
-        let capacity = bytes(self.size.checked_sub(start).filter(|&left| left > 0)?.min(self.zone));
+        let left = self.size.checked_sub(start).filter(|&left| left > 0)?;
         let pointer = self.sequential_at(start).map(|zone| bytes(zone.pointer));
+        let capacity = bytes(left.min(if pointer.is_some() { self.capacity } else { self.zone }));
         Some(ZoneInfo { start: bytes(start), capacity, pointer })
     }
 }
@@ -112,7 +142,13 @@ mod tests {
     use super::*;
 
     fn table() -> ZoneTable {
-        let zones = Zones { bytes: 8 * BLOCK as u64, conventional: Some(1), open_limit: 0, commands: true };
+        let zones = Zones {
+            bytes: 8 * BLOCK as u64,
+            capacity: 8 * BLOCK as u64,
+            conventional: Some(1),
+            active_limit: 0,
+            commands: true,
+        };
         ZoneTable::new(&zones, 30 * BLOCK as u64)
     }
 

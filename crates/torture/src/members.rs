@@ -60,7 +60,8 @@ pub(crate) enum Done {
 pub(crate) fn device(shape: &Shape, n: usize) -> DiskConfig {
     let zones = shape.zoned.and_then(|zoned| zoned.of_member(n));
     let (converts, timing) = (shape.member_converts(n), shape.timing(n));
-    DiskConfig { converts, timing, zones, ..DiskConfig::new(format!("d{n}"), shape.device_bytes()) }
+    let bytes = shape.zoned.map_or(shape.device_bytes(), |zoned| zoned.device_bytes(n, shape.device_bytes()));
+    DiskConfig { converts, timing, zones, ..DiskConfig::new(format!("d{n}"), bytes) }
 }
 
 impl Members {

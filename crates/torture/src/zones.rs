@@ -11,9 +11,24 @@ pub(crate) struct Zoned {
     pub(crate) zone: u32,
     /// 1: all members are; n: all but every n-th.
     pub(crate) but: usize,
-    /// Blocks of the area for patches, at least; 256 is as few as such a device must have, so that it is full at times.
+    /// Blocks of the area for patches, at least; 256 is as few as such a device must have, so that it is full at times. Flash has as
+    /// many as its log has room for.
     pub(crate) patches: u32,
+    /// They are zoned flash, and no shingled disks.
+    pub(crate) flash: Option<Flash>,
 }
+
+/// What zoned flash lacks besides conventional zones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flash {
+    /// Blocks at the end of each zone that cannot be written.
+    pub(crate) hole: u32,
+    /// Zones that can be partly written at a time; 0: as many as there are.
+    pub(crate) active: u32,
+}
+
+/// Blocks of the shortest zones that flash has here.
+pub(crate) const LEAST_OF_FLASH: u32 = 8;
 
 impl Zoned {
     /// Zones that may be written anywhere.
@@ -23,17 +38,39 @@ impl Zoned {
 
     /// Blocks that are left free before the first segment.
     pub(crate) fn lead_blocks(self) -> u32 {
+        if let Some(flash) = self.flash {
+            let large = u64::from(flash.hole + self.zone) * BLOCK as u64 * (1 << 20);
+            let shape = cygnus_zoned::Shape::of(&self.zones(), large).expect("these zones can be a member's");
+            return (shape.lead() - DATA_START / BLOCK as u64) as u32;
+        }
         self.conventional() * self.zone - (DATA_START / BLOCK as u64) as u32
     }
 
     /// The zones of a member, if it has any.
     pub(crate) fn of_member(self, member: usize) -> Option<Zones> {
         let has_zones = self.but == 1 || !member.is_multiple_of(self.but);
-        has_zones.then_some(Zones {
-            bytes: u64::from(self.zone) * BLOCK as u64,
-            conventional: Some(self.conventional()),
-            open_limit: 0,
-            commands: true,
-        })
+        has_zones.then(|| self.zones())
+    }
+
+    fn zones(self) -> Zones {
+        let capacity = u64::from(self.zone) * BLOCK as u64;
+        match self.flash {
+            None => {
+                let conventional = Some(self.conventional());
+                Zones { bytes: capacity, capacity, conventional, active_limit: 0, commands: true }
+            }
+            Some(Flash { hole, active }) => {
+                let bytes = capacity + u64::from(hole) * BLOCK as u64;
+                Zones { bytes, capacity, conventional: Some(0), active_limit: active, commands: true }
+            }
+        }
+    }
+
+    /// Bytes of a device of which so many can be written.
+    pub(crate) fn device_bytes(self, member: usize, bytes: u64) -> u64 {
+        match self.of_member(member) {
+            Some(zones) if self.flash.is_some() => bytes / zones.capacity * zones.bytes,
+            _ => bytes,
+        }
     }
 }

@@ -142,9 +142,9 @@ impl Device {
         &self.0.name
     }
 
-    /// Capacity in bytes, a multiple of 4096.
+    /// Capacity in bytes, a multiple of 4096: what can be written of it.
     pub fn size(&self) -> u64 {
-        self.0.properties.size
+        self.zones().map_or(self.0.properties.size, |zones| zones.zoned.shape().size * BLOCK as u64)
     }
 
     /// Smallest unit of I/O in bytes: 512 to 4096.
@@ -165,8 +165,7 @@ impl Device {
 
     /// What the engine is told of this device under the number `ix`.
     pub fn info(&self, ix: DeviceIx) -> DeviceInfo {
-        let Properties { size, logical_block, .. } = self.0.properties;
-        DeviceInfo { ix, name: self.0.name.clone(), size, logical_block }
+        DeviceInfo { ix, name: self.0.name.clone(), size: self.size(), logical_block: self.logical_block() }
     }
 
     /// Reads `len` bytes at `offset` (multiples of 4096) now, blocking: for looking at a device outside any reactor.
@@ -174,9 +173,22 @@ impl Device {
     /// # Errors
     /// The operating system's; `UnexpectedEof` beyond the end.
     pub fn read_now(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
-        if offset.checked_add(len as u64).is_none_or(|end| end > self.0.properties.size) {
+        if offset.checked_add(len as u64).is_none_or(|end| end > self.size()) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        match (&self.0.zones, &self.0.backing) {
+            (Some(zones), Backing::Place(place)) => {
+                let opening = place.current();
+                let blocks = offset / BLOCK as u64..(offset + len as u64) / BLOCK as u64;
+                let report = |zone| zones.report(&opening, zone);
+                zones.zoned.shape().read_now(blocks, report, |offset, len| self.read_as_it_is(offset, len))
+            }
+            _ => self.read_as_it_is(offset, len),
+        }
+    }
+
+    /// Reads where a byte lies on the device itself.
+    fn read_as_it_is(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
         let mut bytes = AlignedBytes::new(len);
         match &self.0.backing {
             Backing::Place(place) => place.current().file().read_exact_at(bytes.as_mut(), offset)?,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use cygnus_runtime::{Capabilities, DeviceClass, IoError};
-use cygnus_types::{BLOCK, ByteSize};
+use cygnus_types::BLOCK;
 
 use crate::aligned::AlignedBytes;
 use crate::error::{OpenError, io_error, open_error, unsuitable};
@@ -191,14 +191,7 @@ fn block(path: &Path, file: &File, fallback: Option<String>, number: u64) -> Res
     if let Some(zones) = &mut capabilities.zones {
         let (conventional, capacity) = zone_ioctl::beginning(file.as_raw_fd(), zones.bytes, size)
             .map_err(|error| io_error(path, "ask for its zones", error))?;
-        if capacity != zones.bytes {
-            let (bytes, capacity) = (ByteSize(zones.bytes), ByteSize(capacity));
-            return Err(unsuitable(
-                path,
-                format!("of its zones of {bytes} only {capacity} can be written, and that is not supported"),
-            ));
-        }
-        (zones.conventional, zones.commands) = (Some(conventional), true);
+        (zones.conventional, zones.capacity, zones.commands) = (Some(conventional), capacity, true);
     }
     let buffer_align = if fallback.is_none() { logical_block as usize } else { 1 };
     Ok(Properties { size, logical_block, buffer_align, fallback, capabilities })

@@ -83,8 +83,11 @@ fn zones(queue: &Queue) -> Option<Zones> {
     }
     Some(Zones {
         bytes: queue.number("chunk_sectors") * SECTOR,
+        // Whoever opens the device asks.
+        capacity: queue.number("chunk_sectors") * SECTOR,
         conventional: None,
-        open_limit: u32::try_from(queue.number("max_open_zones")).unwrap_or(u32::MAX),
+        // Zones that are merely open are closed by the device itself.
+        active_limit: u32::try_from(queue.number("max_active_zones")).unwrap_or(u32::MAX),
         // io_uring has no way to them but commands of the NVMe driver.
         commands: false,
     })
@@ -167,12 +170,14 @@ mod tests {
                 ("sdz/queue/zoned", "host-managed"),
                 ("sdz/queue/chunk_sectors", "524288"),
                 ("sdz/queue/max_open_zones", "128"),
+                ("sdz/queue/max_active_zones", "14"),
                 ("sdz/queue/rotational", "1"),
                 ("sda/queue/zoned", "host-aware"),
                 ("sda/queue/chunk_sectors", "524288"),
             ],
         );
-        let zones = Zones { bytes: 256 << 20, conventional: None, open_limit: 128, commands: false };
+        let zones =
+            Zones { bytes: 256 << 20, capacity: 256 << 20, conventional: None, active_limit: 14, commands: false };
         assert_eq!(told(&tree.0.join("sdz")).zones, Some(zones));
         assert!(!told(&tree.0.join("sdz")).writes_anywhere());
         assert_eq!(told(&tree.0.join("sda")).zones, None);

@@ -21,7 +21,7 @@ use crate::error::{OpenError, io_error, open_error, unsuitable};
 use crate::new_file;
 
 const MAGIC: [u8; 8] = *b"CYGZONES";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const PREFIX: &str = "zoned:";
 /// Most zones of a file.
 const MOST_ZONES: u64 = 1 << 20;
@@ -51,15 +51,36 @@ pub(crate) struct ZoneFile {
     all: Mutex<Vec<Zone>>,
 }
 
+/// What the zones of a new file are.
+#[derive(Clone, Copy, Debug)]
+pub struct NewZones {
+    /// Bytes of a zone.
+    pub bytes: u64,
+    /// Bytes of each sequential zone that can be written.
+    pub capacity: u64,
+    /// Zones at the start that may be written anywhere.
+    pub conventional: u32,
+    /// Zones that can be partly written at a time; 0: all.
+    pub active_limit: u32,
+}
+
 /// Makes a file of that kind, for a device of `size` bytes. It is sparse: space is taken as it is written.
 ///
 /// # Errors
 /// See [`OpenError`]; an existing file is never touched.
-pub fn create_zoned_file(path: &Path, size: u64, zone: u64, conventional: u32) -> Result<(), OpenError> {
+pub fn create_zoned_file(path: &Path, size: u64, zones: NewZones) -> Result<(), OpenError> {
+    let NewZones { bytes: zone, capacity, conventional, .. } = zones;
     let block = BLOCK as u64;
     if zone < block || !zone.is_multiple_of(block) || !size.is_multiple_of(zone) || size == 0 {
         let (size, zone) = (ByteSize(size), ByteSize(zone));
         return Err(unsuitable(path, format!("{size} are not whole zones of {zone}, of whole blocks of 4 KiB")));
+    }
+    if capacity == 0 || capacity > zone || !capacity.is_multiple_of(block) {
+        let (capacity, zone) = (ByteSize(capacity), ByteSize(zone));
+        return Err(unsuitable(
+            path,
+            format!("{capacity} of a zone of {zone} are not whole blocks of 4 KiB that lie in it"),
+        ));
     }
     let count = size / zone;
     if count > MOST_ZONES || u64::from(conventional) >= count {
@@ -74,7 +95,7 @@ pub fn create_zoned_file(path: &Path, size: u64, zone: u64, conventional: u32) -
         for n in 0..count {
             file.write_all_at(&(n * zone).to_le_bytes(), size + n * 8)?;
         }
-        file.write_all_at(&description(size, zone, conventional), size + table_bytes(count))?;
+        file.write_all_at(&description(size, &zones), size + table_bytes(count))?;
         file.sync_all()
     };
     describe().map_err(|error| io_error(path, "describe its zones", error))
@@ -84,13 +105,15 @@ fn table_bytes(zones: u64) -> u64 {
     (zones * 8).next_multiple_of(BLOCK as u64)
 }
 
-fn description(size: u64, zone: u64, conventional: u32) -> [u8; BLOCK] {
+fn description(size: u64, zones: &NewZones) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     block[..8].copy_from_slice(&MAGIC);
     block[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    block[12..16].copy_from_slice(&conventional.to_le_bytes());
-    block[16..24].copy_from_slice(&zone.to_le_bytes());
+    block[12..16].copy_from_slice(&zones.conventional.to_le_bytes());
+    block[16..24].copy_from_slice(&zones.bytes.to_le_bytes());
     block[24..32].copy_from_slice(&size.to_le_bytes());
+    block[32..40].copy_from_slice(&zones.capacity.to_le_bytes());
+    block[40..44].copy_from_slice(&zones.active_limit.to_le_bytes());
     let crc = crc32c(&block[..BLOCK - 4]);
     block[BLOCK - 4..].copy_from_slice(&crc.to_le_bytes());
     block
@@ -101,10 +124,12 @@ fn described(block: &[u8; BLOCK]) -> Option<(Zones, u64)> {
     let u32_at = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"));
     let u64_at = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
     let (conventional, zone, size) = (u32_at(12), u64_at(16), u64_at(24));
+    let (capacity, active_limit) = (u64_at(32), u32_at(40));
     let is_one = block[..8] == MAGIC && u32_at(8) == VERSION && u32_at(BLOCK - 4) == crc32c(&block[..BLOCK - 4]);
     let is_whole = zone > 0 && zone.is_multiple_of(BLOCK as u64) && size.is_multiple_of(zone);
-    let zones = Zones { bytes: zone, conventional: Some(conventional), open_limit: 0, commands: true };
-    (is_one && is_whole && size / zone <= MOST_ZONES).then_some((zones, size))
+    let fits = capacity > 0 && capacity <= zone && capacity.is_multiple_of(BLOCK as u64);
+    let zones = Zones { bytes: zone, capacity, conventional: Some(conventional), active_limit, commands: true };
+    (is_one && is_whole && fits && size / zone <= MOST_ZONES).then_some((zones, size))
 }
 
 impl ZoneFile {
@@ -150,7 +175,13 @@ impl ZoneFile {
             return if is_conventional { Ok(()) } else { refused };
         };
         let mut all = self.all.lock().expect("no holder panics");
-        if all[n].pointer != offset || all[n].is_written {
+        let start = n as u64 * self.zones.bytes;
+        let is_too_long = offset + len > start + self.zones.capacity;
+        if all[n].pointer != offset || all[n].is_written || is_too_long {
+            return refused;
+        }
+        let limit = self.zones.active_limit as usize;
+        if offset == start && limit > 0 && self.active(&all) >= limit {
             return refused;
         }
         all[n].is_written = true;
@@ -175,7 +206,26 @@ impl ZoneFile {
         let all = self.all.lock().expect("no holder panics");
         let known = all.get(zone as usize).ok_or(IoError::new(IoErrorKind::Range))?;
         let pointer = (Some(zone) >= self.zones.conventional).then_some(known.pointer);
-        Ok(ZoneInfo { start: u64::from(zone) * self.zones.bytes, capacity: self.zones.bytes, pointer })
+        let capacity = if pointer.is_some() { self.zones.capacity } else { self.zones.bytes };
+        Ok(ZoneInfo { start: u64::from(zone) * self.zones.bytes, capacity, pointer })
+    }
+
+    /// How many zones are partly written, or about to be.
+    fn active(&self, all: &[Zone]) -> usize {
+        let first = self.zones.conventional.unwrap_or(0) as usize;
+        let is_active = |&(n, zone): &(usize, &Zone)| {
+            let start = n as u64 * self.zones.bytes;
+            zone.is_written || zone.pointer > start && zone.pointer < start + self.zones.capacity
+        };
+        all.iter().enumerate().skip(first).filter(is_active).count()
+    }
+
+    /// Writes no more to a zone until it is reset.
+    pub(crate) fn finish(&self, zone: u32) -> Result<(), IoError> {
+        let start = u64::from(zone) * self.zones.bytes;
+        let n = self.sequential(start, BLOCK as u64).ok_or(IoError::of_device(libc::EIO))?;
+        let mut all = self.all.lock().expect("no holder panics");
+        self.set(&mut all, n, start + self.zones.capacity)
     }
 
     /// Forgets what a zone holds.
@@ -210,7 +260,8 @@ mod tests {
     fn made(name: &str) -> std::path::PathBuf {
         let path = std::env::temp_dir().join(format!("cygnus-zones-{}-{name}", std::process::id()));
         let _ = std::fs::remove_file(&path);
-        create_zoned_file(&path, 8 * 16 * B, 16 * B, 2).unwrap();
+        let zones = NewZones { bytes: 16 * B, capacity: 16 * B, conventional: 2, active_limit: 0 };
+        create_zoned_file(&path, 8 * 16 * B, zones).unwrap();
         path
     }
 
@@ -249,9 +300,32 @@ mod tests {
         assert!(refusal.contains("cygnus zoned make"), "{refusal}");
         std::fs::remove_file(&path).unwrap();
         for (size, zone, conventional) in [(10 * B, 3 * B, 1), (8 * B, 100, 1), (8 * B, 4 * B, 2), (0, B, 0)] {
-            assert!(create_zoned_file(&path, size, zone, conventional).is_err(), "{size} {zone} {conventional}");
+            let zones = NewZones { bytes: zone, capacity: zone, conventional, active_limit: 0 };
+            assert!(create_zoned_file(&path, size, zones).is_err(), "{size} {zone} {conventional}");
+        }
+        for capacity in [0, 5 * B, B + 512] {
+            let zones = NewZones { bytes: 4 * B, capacity, conventional: 0, active_limit: 0 };
+            assert!(create_zoned_file(&path, 8 * B, zones).is_err(), "{capacity}");
         }
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn zoned_flash_ends_its_zones_early_and_has_few_of_them_partly_written() {
+        let path = std::env::temp_dir().join(format!("cygnus-zones-{}-flash", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let zones = NewZones { bytes: 16 * B, capacity: 10 * B, conventional: 0, active_limit: 2 };
+        create_zoned_file(&path, 8 * 16 * B, zones).unwrap();
+        let zones = ZoneFile::open(&path, true).unwrap();
+        assert!(zones.admit(0, 11 * B).is_err(), "more than can be written");
+        let write = |offset, len| zones.admit(offset, len).and_then(|()| zones.ended(offset, len, true));
+        assert!(write(0, 3 * B).is_ok() && write(16 * B, 3 * B).is_ok());
+        assert!(write(32 * B, B).is_err(), "a third one");
+        zones.finish(0).unwrap();
+        assert!(write(3 * B, B).is_err(), "it is finished");
+        assert_eq!(zones.report(0).map(|zone| zone.is_full()), Ok(true));
+        assert!(write(32 * B, 10 * B).is_ok() && write(48 * B, B).is_ok(), "a full one does not count");
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

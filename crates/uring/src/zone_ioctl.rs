@@ -11,6 +11,8 @@ const SECTOR: u64 = 512;
 const BLKREPORTZONE: libc::Ioctl = 0xc010_1282u32 as libc::Ioctl;
 /// `_IOW(0x12, 131, struct blk_zone_range)`.
 const BLKRESETZONE: libc::Ioctl = 0x4010_1283;
+/// `_IOW(0x12, 136, struct blk_zone_range)`.
+const BLKFINISHZONE: libc::Ioctl = 0x4010_1288;
 /// A zone that may be written anywhere (`BLK_ZONE_TYPE_CONVENTIONAL`).
 const CONVENTIONAL: u8 = 1;
 /// A zone that is full (`BLK_ZONE_COND_FULL`): its pointer says nothing.
@@ -95,10 +97,20 @@ pub(crate) fn report(fd: RawFd, start: u64) -> Result<ZoneInfo, IoError> {
 
 /// Forgets what a zone holds.
 pub(crate) fn reset(fd: RawFd, start: u64, bytes: u64) -> Result<(), IoError> {
+    of_range(fd, BLKRESETZONE, start, bytes)
+}
+
+/// Writes no more to a zone until it is reset.
+pub(crate) fn finish(fd: RawFd, start: u64, bytes: u64) -> Result<(), IoError> {
+    of_range(fd, BLKFINISHZONE, start, bytes)
+}
+
+/// A command that takes a `struct blk_zone_range`.
+fn of_range(fd: RawFd, command: libc::Ioctl, start: u64, bytes: u64) -> Result<(), IoError> {
     let range = [start / SECTOR, bytes / SECTOR];
     // SAFETY: the kernel reads two u64 from the address and writes nothing there; the array has two and lives until the call returns. A
     // descriptor that is not open, or no zoned device, makes the call fail.
-    match unsafe { libc::ioctl(fd, BLKRESETZONE, range.as_ptr()) } {
+    match unsafe { libc::ioctl(fd, command, range.as_ptr()) } {
         0 => Ok(()),
         _ => Err(of(&io::Error::last_os_error())),
     }

@@ -49,6 +49,7 @@ pub fn zones_at(path: &Path) -> Result<Vec<ZoneInfo>, OpenError> {
 pub(crate) enum ZoneCommand {
     Report(u32),
     Reset(u32),
+    Finish(u32),
 }
 
 impl DeviceZones {
@@ -93,6 +94,15 @@ impl DeviceZones {
         }
     }
 
+    /// How a zone stands; blocking.
+    pub(crate) fn report(&self, opening: &Opening, zone: u32) -> io::Result<ZoneInfo> {
+        let info = match &self.file {
+            Some(file) => file.report(zone),
+            None => zone_ioctl::report(opening.raw_fd(), u64::from(zone) * self.zones.bytes),
+        };
+        info.map_err(|error| io::Error::from_raw_os_error(error.errno))
+    }
+
     /// Carries out a command; blocking.
     pub(crate) fn carry_out(&self, opening: &Opening, command: ZoneCommand) -> Result<Outcome, IoError> {
         let start = |zone: u32| u64::from(zone) * self.zones.bytes;
@@ -100,6 +110,10 @@ impl DeviceZones {
             (ZoneCommand::Report(zone), Some(file)) => file.report(zone).map(Outcome::Zone),
             (ZoneCommand::Report(zone), None) => zone_ioctl::report(opening.raw_fd(), start(zone)).map(Outcome::Zone),
             (ZoneCommand::Reset(zone), Some(file)) => file.reset(zone).map(|()| Outcome::Done),
+            (ZoneCommand::Finish(zone), Some(file)) => file.finish(zone).map(|()| Outcome::Done),
+            (ZoneCommand::Finish(zone), None) => {
+                zone_ioctl::finish(opening.raw_fd(), start(zone), self.zones.bytes).map(|()| Outcome::Done)
+            }
             (ZoneCommand::Reset(zone), None) => {
                 zone_ioctl::reset(opening.raw_fd(), start(zone), self.zones.bytes).map(|()| Outcome::Done)
             }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use cygnus_runtime::{DeviceIx, IoErrorKind, Rng, Runtime};
 use cygnus_types::BLOCK;
-use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on, create_zoned_file, zones_at};
+use cygnus_uring::{Access, Config, Device, NewZones, OpenError, Reactor, block_on, create_zoned_file, zones_at};
 use support::TempPath;
 
 const B: u64 = BLOCK as u64;
@@ -19,9 +19,13 @@ const FIRST: u64 = CONVENTIONAL as u64 * ZONE;
 const END: u64 = FIRST + 8 * ZONE;
 const DEV: DeviceIx = DeviceIx(0);
 
+fn zones(blocks: u64, conventional: u32) -> NewZones {
+    NewZones { bytes: blocks * B, capacity: blocks * B, conventional, active_limit: 0 }
+}
+
 fn made(name: &str) -> TempPath {
     let file = TempPath::new(name);
-    create_zoned_file(&file, END * B, ZONE * B, CONVENTIONAL).unwrap();
+    create_zoned_file(&file, END * B, zones(ZONE, CONVENTIONAL)).unwrap();
     file
 }
 
@@ -100,15 +104,15 @@ fn what_cannot_be_a_device_with_zones_is_refused() {
     let file = made("few");
     assert!(
         matches!(
-            create_zoned_file(&file, 64 * B, 8 * B, 1),
+            create_zoned_file(&file, 64 * B, zones(8, 1)),
             Err(OpenError::Unsuitable { .. } | OpenError::Io { .. }) | Err(OpenError::InUse { .. })
         ),
         "it exists"
     );
     let few = TempPath::new("too-few");
-    create_zoned_file(&few, 16 * ZONE * B, ZONE * B, 2).unwrap();
+    create_zoned_file(&few, 16 * ZONE * B, zones(ZONE, 0)).unwrap();
     let refusal = Device::open(&member(&few), Access::Exclusive).err().unwrap().to_string();
-    assert!(refusal.contains("conventional zones"), "{refusal}");
+    assert!(refusal.contains("16 sequential zones of 512 KiB are too few"), "{refusal}");
     let missing = Device::open("zoned:/no/such/file".as_ref(), Access::ReadOnly).err().unwrap();
     assert!(matches!(missing, OpenError::NotFound { .. }), "{missing}");
     let plain = TempPath::file("plain", 8 << 20);

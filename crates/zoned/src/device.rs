@@ -1,53 +1,43 @@
-//! A zoned device on one reactor: what is known of it, and what it can be asked for itself.
+//! A zoned device on one reactor, as whoever keeps its zones in order sees it.
 
-use std::rc::Rc;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use cygnus_runtime::{BufSlice, DeviceIx, Event, Extra, IoError, Op, OpFuture, Outcome, Runtime};
+use cygnus_runtime::{BufSlice, DeviceIx, Extra, IoError, Op, OpFuture, Outcome, Runtime};
 use cygnus_types::BLOCK;
 
+use crate::ground::Ground;
 use crate::table::{Pointer, Zoned};
-
-struct Inner {
-    dev: DeviceIx,
-    zoned: Arc<Zoned>,
-    /// Something changed here that others of this reactor may wait for.
-    changed: Event,
-}
 
 /// See the crate's text. Clones are the same device on the same reactor.
 #[derive(Clone)]
-pub struct ZonedDevice(Rc<Inner>);
+pub struct ZonedDevice(Ground);
+
+impl Deref for ZonedDevice {
+    type Target = Ground;
+
+    fn deref(&self) -> &Ground {
+        &self.0
+    }
+}
 
 impl ZonedDevice {
     /// The device that this reactor's driver has under the number `dev`.
     pub fn new(dev: DeviceIx, zoned: Arc<Zoned>) -> Self {
-        Self(Rc::new(Inner { dev, zoned, changed: Event::new() }))
-    }
-
-    pub(crate) fn zoned(&self) -> &Zoned {
-        &self.0.zoned
-    }
-
-    pub(crate) fn changed(&self) -> &Event {
-        &self.0.changed
-    }
-
-    pub(crate) fn dev(&self) -> DeviceIx {
-        self.0.dev
+        Self(Ground::new(dev, zoned))
     }
 
     /// Has the device itself do something.
     pub(crate) fn ask(&self, rt: &Runtime, what: Extra) -> OpFuture {
-        rt.submit_beneath(Op::Extra { dev: self.dev(), what })
+        self.submit(rt, Op::Extra { dev: self.dev(), what })
     }
 
     pub(crate) fn write_beneath(&self, rt: &Runtime, block: u64, buf: BufSlice) -> OpFuture {
-        rt.submit_beneath(Op::Write { dev: self.dev(), offset: block * BLOCK as u64, buf, transient: false })
+        self.submit(rt, Op::Write { dev: self.dev(), offset: block * BLOCK as u64, buf, transient: false })
     }
 
     pub(crate) fn read_beneath(&self, rt: &Runtime, block: u64, buf: BufSlice) -> OpFuture {
-        rt.submit_beneath(Op::Read { dev: self.dev(), offset: block * BLOCK as u64, buf })
+        self.submit(rt, Op::Read { dev: self.dev(), offset: block * BLOCK as u64, buf })
     }
 
     /// Where a zone goes on. Whoever asks has the turn, so nobody changes it meanwhile.

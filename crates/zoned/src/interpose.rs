@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_runtime::{Capabilities, DeviceIx, Interposer, IoError, IoErrorKind, Op, OpId, Outcome, Resets, Runtime};
+use cygnus_runtime::{Capabilities, DeviceIx, Interposer, IoErrorKind, Op, OpId, Resets, Runtime};
 use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
@@ -17,32 +17,12 @@ impl ZonedDevice {
         rt.interpose(dev, Rc::new(Self::new(dev, zoned)));
     }
 
-    /// The blocks of a range of bytes; `None`: it is none of the device's, and the device will say so.
-    fn blocks(&self, offset: u64, len: u64) -> Option<Range<u64>> {
-        let (block, end) = (BLOCK as u64, offset.checked_add(len)?);
-        let fits = (offset | len).is_multiple_of(block) && len > 0 && end / block <= self.zoned().shape.size;
-        fits.then_some(offset / block..end / block)
-    }
-
     /// Zones of a range that are sequential and lie in it as a whole.
     fn whole_zones(&self, blocks: Range<u64>) -> Range<u32> {
         let shape = &self.zoned().shape;
-        let first = blocks.start.max(shape.sequential).div_ceil(shape.zone);
+        let first = blocks.start.max(shape.sequential).max(shape.lead()).div_ceil(shape.zone);
         let end = if blocks.end == shape.size { shape.zones() } else { blocks.end / shape.zone };
         first.min(end) as u32..end as u32
-    }
-
-    /// Carries something out in a task of its own, and answers.
-    fn later(&self, rt: &Runtime, id: OpId, work: impl Future<Output = Result<Outcome, IoError>> + 'static) {
-        let answering = rt.clone();
-        rt.spawn(async move {
-            let result = work.await;
-            answering.answer(id, result);
-        });
-    }
-
-    fn refuse(&self, rt: &Runtime, id: OpId, kind: IoErrorKind) {
-        self.later(rt, id, async move { Err(IoError::new(kind)) });
     }
 }
 
@@ -60,9 +40,9 @@ impl Interposer for ZonedDevice {
             Op::Read { offset, ref buf, .. } => match self.blocks(offset, buf.len() as u64) {
                 Some(blocks) if blocks.end > shape.sequential => {
                     let buf = buf.clone();
-                    self.later(rt, id, async move { device.read(&to, blocks, buf).await });
+                    self.later(rt, id, async move { device.read_anywhere(&to, blocks, buf).await });
                 }
-                _ => rt.pass_on(id, op),
+                _ => self.pass(rt, id, op),
             },
             Op::Write { offset, ref buf, .. } => match self.blocks(offset, buf.len() as u64) {
                 Some(blocks) if blocks.start < shape.swap.end && shape.patches.start < blocks.end => {
@@ -72,9 +52,9 @@ impl Interposer for ZonedDevice {
                     let turns =
                         shape.pieces(blocks.clone()).map(|piece| Turn::join(self, rt, shape.zone_of(piece.start)));
                     let (turns, buf) = (turns.collect(), buf.clone());
-                    self.later(rt, id, async move { device.write(&to, blocks, buf, turns).await });
+                    self.later(rt, id, async move { device.write_anywhere(&to, blocks, buf, turns).await });
                 }
-                _ => rt.pass_on(id, op),
+                _ => self.pass(rt, id, op),
             },
             Op::Trim { offset, len, .. } => match self.blocks(offset, len) {
                 Some(blocks) => {
@@ -90,7 +70,7 @@ impl Interposer for ZonedDevice {
             }),
             Op::Extra { .. } => self.refuse(rt, id, IoErrorKind::Unsupported),
             Op::Flush { .. } | Op::Accept { .. } | Op::Recv { .. } | Op::Send { .. } | Op::Close { .. } => {
-                rt.pass_on(id, op);
+                self.pass(rt, id, op);
             }
         }
     }

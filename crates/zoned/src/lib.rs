@@ -13,15 +13,26 @@
 //! * A trim resets the zones that lie in it as a whole. Nothing else is trimmed.
 //! * What lies behind the pointer reads as zeros, whatever the device would say.
 //!
-//! Addresses are those of the device. Its first conventional zones hold the superblocks, and behind these the patches and room for one zone
+//! Zoned flash (ZNS) often has no conventional zones, cannot be written up to the end of each, and takes only so many that are partly
+//! written. There a log in the first zones holds what lies in conventional ones elsewhere ([`head_log`]), addresses have no holes
+//! ([`beneath`]), and zones that are written no more are finished ([`active`]).
+//!
+//! Else addresses are those of the device. Its first conventional zones hold the superblocks, and behind these the patches and room for one zone
 //! ([`Shape`]); segments begin behind all of that, at a multiple of the zone, and have whole zones.
 //!
 //! A patch is rare: rows that a member had not taken while it was silent, headers that are spoiled or cleared where they lie, what a
 //! server that was killed had under way.
 
+mod active;
+mod active_set;
+mod beneath;
 mod device;
+mod ground;
+mod head_log;
 mod interpose;
 mod load;
+mod logged;
+mod once;
 mod patch;
 mod patches;
 mod pieces;
@@ -29,12 +40,14 @@ mod read;
 mod reset;
 mod restore;
 mod rewrite;
+mod sealed;
 mod shape;
 mod table;
 mod turn;
 mod write;
 
 pub use device::ZonedDevice;
+pub use head_log::{LogRecord, What};
 pub use patch::{AreaHeader, Patch, SwapRecord};
-pub use shape::{HEAD, Shape, ShapeError};
+pub use shape::{Beneath, HEAD, LogShape, Shape, ShapeError};
 pub use table::Zoned;

@@ -1,40 +1,17 @@
 //! The area for patches: made when the first patch is written, and read when the device is first used.
 
-use std::ops::Range;
-
 use cygnus_parity::checksum::crc32c;
-use cygnus_runtime::{Buf, IoError, Runtime, either};
+use cygnus_runtime::{IoError, Runtime};
 use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
 use crate::patch::{AreaHeader, FIXED, HEADERS, Patch, SwapRecord};
 use crate::patches::Patches;
-use crate::pieces::{all, bytes};
-use crate::table::{Once, Table};
-use crate::turn::POLL;
+use crate::pieces::{all, read_whatever};
+use crate::table::Once;
 
 /// Blocks that are read at once.
 const AT_ONCE: u64 = 256;
-
-/// What one reactor does for all. Unless it came to its end, the next one begins anew.
-struct Doing<'a> {
-    device: &'a ZonedDevice,
-    which: fn(&mut Table) -> &mut Once,
-    opening: u64,
-    outcome: Once,
-}
-
-impl Drop for Doing<'_> {
-    fn drop(&mut self) {
-        let mut table = self.device.zoned().table();
-        // Did somebody open the device anew meanwhile, that counts.
-        if table.opening == self.opening {
-            *(self.which)(&mut table) = self.outcome;
-        }
-        drop(table);
-        self.device.changed().notify();
-    }
-}
 
 /// What the area was found to hold.
 struct Area {
@@ -58,7 +35,7 @@ impl ZonedDevice {
             let Area { secret, record, patches } = self.read_area(rt).await?;
             {
                 let mut table = self.zoned().table();
-                if table.opening != doing.opening {
+                if table.opening != doing.opening() {
                     continue;
                 }
                 table.patches = patches;
@@ -68,9 +45,9 @@ impl ZonedDevice {
             }
             // Whoever was to end this was kept from it.
             if let Some(record) = record {
-                self.restore(rt, record, doing.opening).await?;
+                self.restore(rt, record, doing.opening()).await?;
             }
-            doing.outcome = Once::Done;
+            doing.is_done();
         }
         Ok(())
     }
@@ -86,37 +63,18 @@ impl ZonedDevice {
         let copies = shape.patches.start..shape.patches.start + HEADERS;
         all(copies.map(|at| self.write_beneath(rt, at, buf.full())).collect()).await?;
         let mut table = self.zoned().table();
-        if table.opening == doing.opening {
+        if table.opening == doing.opening() {
             table.secret = secret;
-            doing.outcome = Once::Done;
+            doing.is_done();
         }
         Ok(())
-    }
-
-    /// `None`: it is done. Else the caller is to do it.
-    async fn undertake(&self, rt: &Runtime, which: fn(&mut Table) -> &mut Once) -> Option<Doing<'_>> {
-        loop {
-            let changed = self.changed().wait();
-            {
-                let mut table = self.zoned().table();
-                match *which(&mut table) {
-                    Once::Done => return None,
-                    Once::Not => {
-                        *which(&mut table) = Once::UnderWay;
-                        return Some(Doing { device: self, which, opening: table.opening, outcome: Once::Not });
-                    }
-                    Once::UnderWay => {}
-                }
-            }
-            either(changed, rt.sleep(POLL)).await;
-        }
     }
 
     async fn read_area(&self, rt: &Runtime) -> Result<Area, IoError> {
         let area = self.zoned().shape.patches.clone();
         let room = area.start + FIXED..area.end;
         let mut patches = Patches::new(room.clone());
-        let heads = self.read_whatever(rt, area.start..room.start).await?;
+        let heads = read_whatever(rt, area.start..room.start, |at, buf| self.read_beneath(rt, at, buf)).await?;
         let Some(secret) = heads.bytes().chunks_exact(BLOCK).find_map(|block| self.secret_in(block)) else {
             return Ok(Area { secret: None, record: None, patches });
         };
@@ -125,7 +83,7 @@ impl ZonedDevice {
         let (mut at, mut found) = (room.start, None);
         while at < room.end {
             let end = room.end.min(at + AT_ONCE);
-            let buf = self.read_whatever(rt, at..end).await?;
+            let buf = read_whatever(rt, at..end, |at, buf| self.read_beneath(rt, at, buf)).await?;
             for (block, at) in buf.bytes().chunks_exact(BLOCK).zip(at..) {
                 look_at(block, at, &secret, &mut found, &mut patches);
             }
@@ -144,26 +102,6 @@ impl ZonedDevice {
         let (header, shape) = (AreaHeader::decode(block)?, &self.zoned().shape);
         let is_ours = header.zone == shape.zone && header.blocks == shape.patches.end - shape.patches.start;
         is_ours.then_some(header.secret)
-    }
-
-    /// Reads a range of the area. A block that cannot be read is zeros: what it held is lost, and found to be so by whoever reads
-    /// what it replaced.
-    async fn read_whatever(&self, rt: &Runtime, blocks: Range<u64>) -> Result<Buf, IoError> {
-        let buf = rt.alloc(bytes(blocks.end - blocks.start));
-        match self.read_beneath(rt, blocks.start, buf.full()).await {
-            Ok(_) => return Ok(buf),
-            Err(error) if error.kind.is_of_range() => {}
-            Err(error) => return Err(error),
-        }
-        for (at, n) in blocks.zip(0..) {
-            let block = buf.slice(bytes(n)..bytes(n + 1));
-            match self.read_beneath(rt, at, block.clone()).await {
-                Ok(_) => {}
-                Err(error) if error.kind.is_of_range() => block.zero(0..BLOCK),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(buf)
     }
 }
 

@@ -21,14 +21,14 @@ use std::ops::Range;
 use cygnus_parity::checksum::crc32c;
 use cygnus_types::BLOCK;
 
+use crate::sealed::{OWN, is_sealed, put, seal, u32_at, u64_at};
+
 const AREA: u64 = u64::from_le_bytes(*b"CYGZAREA");
 const SWAP: u64 = u64::from_le_bytes(*b"CYGZSWAP");
 const PATCH: u64 = u64::from_le_bytes(*b"CYGPATCH");
 const VERSION: u64 = 1;
 /// Where the checksums of a description's blocks begin.
 const CHECKSUMS: usize = 64;
-/// Where the checksum of a header or a description lies.
-const OWN: usize = BLOCK - 4;
 
 /// Most blocks of a patch: longer runs are several.
 pub(crate) const MOST_BLOCKS: usize = 256;
@@ -90,27 +90,6 @@ pub struct Patch {
     pub first: u64,
     /// The CRC32C of each block.
     pub checksums: Vec<u32>,
-}
-
-fn u64_at(block: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"))
-}
-
-fn u32_at(block: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"))
-}
-
-fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
-    block[at..at + bytes.len()].copy_from_slice(bytes);
-}
-
-fn is_sealed(block: &[u8], magic: u64) -> bool {
-    block.len() == BLOCK && u64_at(block, 0) == magic && u32_at(block, OWN) == crc32c(&block[..OWN])
-}
-
-fn seal(block: &mut [u8]) {
-    let own = crc32c(&block[..OWN]);
-    put(block, OWN, &own.to_le_bytes());
 }
 
 impl AreaHeader {

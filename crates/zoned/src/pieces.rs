@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cygnus_runtime::{BufSlice, IoError, OpFuture};
+use cygnus_runtime::{Buf, BufSlice, IoError, OpFuture, Runtime};
 use cygnus_types::BLOCK;
 
 /// The part of a buffer that belongs to a part of the blocks that it is for.
@@ -23,4 +23,28 @@ pub(crate) async fn all(ops: Vec<OpFuture>) -> Result<(), IoError> {
 /// Bytes of so many blocks.
 pub(crate) const fn bytes(blocks: u64) -> usize {
     blocks as usize * BLOCK
+}
+
+/// Reads a range of the area, or of the head log. A block that cannot be read is zeros: what it held is lost, and found to be so by whoever reads
+/// what it replaced.
+pub(crate) async fn read_whatever(
+    rt: &Runtime,
+    blocks: Range<u64>,
+    read: impl Fn(u64, BufSlice) -> OpFuture,
+) -> Result<Buf, IoError> {
+    let buf = rt.alloc(bytes(blocks.end - blocks.start));
+    match read(blocks.start, buf.full()).await {
+        Ok(_) => return Ok(buf),
+        Err(error) if error.kind.is_of_range() => {}
+        Err(error) => return Err(error),
+    }
+    for (at, n) in blocks.zip(0..) {
+        let block = buf.slice(bytes(n)..bytes(n + 1));
+        match read(at, block.clone()).await {
+            Ok(_) => {}
+            Err(error) if error.kind.is_of_range() => block.zero(0..BLOCK),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(buf)
 }

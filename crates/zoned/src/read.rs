@@ -26,7 +26,12 @@ impl Drop for Readers<'_> {
 
 impl ZonedDevice {
     /// Reads blocks: up to each zone's pointer from the device, zeros behind it, and over both what is patched.
-    pub(crate) async fn read(&self, rt: &Runtime, blocks: Range<u64>, buf: BufSlice) -> Result<Outcome, IoError> {
+    pub(crate) async fn read_anywhere(
+        &self,
+        rt: &Runtime,
+        blocks: Range<u64>,
+        buf: BufSlice,
+    ) -> Result<Outcome, IoError> {
         let shape = &self.zoned().shape;
         let zones = shape.zone_of(blocks.start)..shape.zone_of(blocks.end - 1) + 1;
         let (_readers, pointers) = self.begin_reading(rt, zones).await?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cygnus_runtime::{BufSlice, Extra, IoError, IoErrorKind, Op, Runtime};
+use cygnus_runtime::{BufSlice, Extra, IoError, Runtime};
 use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
@@ -21,6 +21,7 @@ impl ZonedDevice {
         let (range, swap) = (self.zoned().shape.blocks_of(zone), self.zoned().shape.swap.start);
         self.zoned().table().zone(zone).pointer = Pointer::Unknown;
         self.is_still(opening)?;
+        self.zoned().table().active.rewrites(Some(zone));
         self.ask(rt, Extra::Reset { zone }).await?;
         let mut done = 0;
         while done < blocks {
@@ -32,6 +33,13 @@ impl ZonedDevice {
             done += piece;
         }
         self.flush_beneath(rt).await?;
+        {
+            let mut table = self.zoned().table();
+            table.active.rewrites(None);
+            if range.start + blocks == range.end {
+                table.active.remove(zone);
+            }
+        }
         self.forget_patches(rt, &range).await?;
         let zeros = rt.alloc(BLOCK).full();
         zeros.zero(0..BLOCK);
@@ -40,21 +48,12 @@ impl ZonedDevice {
         Ok(())
     }
 
-    /// Whether the device is open as it was.
-    pub(crate) fn is_still(&self, opening: u64) -> Result<(), IoError> {
-        if self.zoned().table().opening == opening { Ok(()) } else { Err(IoError::new(IoErrorKind::Gone)) }
-    }
-
     /// Both copies of the record, durably.
     pub(crate) async fn write_records(&self, rt: &Runtime, block: BufSlice) -> Result<(), IoError> {
         let area = self.zoned().shape.patches.start;
         let copies = area + HEADERS..area + FIXED;
         all(copies.map(|at| self.write_beneath(rt, at, block.clone())).collect()).await?;
         self.flush_beneath(rt).await
-    }
-
-    pub(crate) async fn flush_beneath(&self, rt: &Runtime) -> Result<(), IoError> {
-        rt.submit_beneath(Op::Flush { dev: self.dev() }).await.map(drop)
     }
 
     /// Durably before the zone is: a patch that were found after its zone was written anew would hide what is there.

@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use cygnus_runtime::{BufSlice, IoError, IoErrorKind, Runtime, either};
+use cygnus_runtime::{BufSlice, Extra, IoError, IoErrorKind, Runtime, either};
 use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
 use crate::patch::SwapRecord;
 use crate::pieces::{bytes, part};
 use crate::table::{Once, Pointer, Table};
-use crate::turn::POLL;
+use crate::turn::{POLL, Turn};
 
 /// Blocks that are copied at once.
 const AT_ONCE: u64 = 256;
@@ -97,7 +97,13 @@ impl ZonedDevice {
         new: Range<u64>,
         buf: &BufSlice,
     ) -> Result<(), IoError> {
-        let (start, swap) = (self.zoned().shape.blocks_of(zone).start, self.zoned().shape.swap.start);
+        let shape = &self.zoned().shape;
+        let (start, swap) = (shape.blocks_of(zone).start, shape.swap.start);
+        let turn = Turn::join(self, rt, shape.zone_of(swap));
+        turn.come(rt).await;
+        if shape.swap_is_sequential() {
+            self.ask(rt, Extra::Reset { zone: turn.zone }).await?;
+        }
         let mut at = start;
         while at < pointer {
             let piece = at..pointer.min(at + AT_ONCE);

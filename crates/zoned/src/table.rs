@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use cygnus_types::ReactorId;
 
+use crate::active_set::Active;
+use crate::logged::HeadLog;
 use crate::patches::Patches;
 use crate::shape::Shape;
 
@@ -37,8 +39,10 @@ pub(crate) struct Zone {
     pub(crate) readers: u32,
     /// What it holds lies elsewhere for now, and nobody is to read it here.
     pub(crate) is_rewritten: bool,
-    /// Who may change it, one after the other: the first one does now.
+    /// Who may change it, one after the other.
     queue: VecDeque<(u64, ReactorId)>,
+    /// The first of these, if that one knows and has begun.
+    holder: Option<u64>,
 }
 
 /// How somebody stands in the queue of a zone.
@@ -66,6 +70,12 @@ pub(crate) struct Table {
     pub(crate) swap_taken: bool,
     /// Counts how often the device was opened anew.
     pub(crate) opening: u64,
+    /// What is known of the log that holds its head, if it has one; `None` too while somebody has it.
+    pub(crate) log: Option<HeadLog>,
+    /// The zones that are partly written, of a device that has a limit of these.
+    pub(crate) active: Active,
+    /// Whether these are known.
+    pub(crate) counted: Once,
 }
 
 impl Table {
@@ -81,19 +91,41 @@ impl Table {
         number
     }
 
+    /// How somebody stands in the queue; whoever is told to be the first begins.
     pub(crate) fn standing(&mut self, zone: u32, number: u64) -> Standing {
-        let queue = &self.zone(zone).queue;
+        let Zone { queue, holder, .. } = self.zone(zone);
         let place = queue.iter().position(|&(of, _)| of == number).expect("it leaves only by itself");
         let own = queue[place].1;
         match queue.iter().take(place).any(|&(_, reactor)| reactor != own) {
-            _ if place == 0 => Standing::First,
+            _ if place == 0 => {
+                *holder = Some(number);
+                Standing::First
+            }
             true => Standing::BehindOthers,
             false => Standing::BehindOwn,
         }
     }
 
+    /// Whether somebody changes a zone.
+    pub(crate) fn is_held(&mut self, zone: u32) -> bool {
+        self.zone(zone).holder.is_some()
+    }
+
+    /// Goes before all who wait for a zone that nobody changes.
+    pub(crate) fn join_first(&mut self, zone: u32, reactor: ReactorId) -> u64 {
+        let number = self.next_turn;
+        self.next_turn += 1;
+        let Zone { queue, holder, .. } = self.zone(zone);
+        assert!(holder.is_none(), "somebody changes the zone");
+        queue.push_front((number, reactor));
+        *holder = Some(number);
+        number
+    }
+
     pub(crate) fn leave(&mut self, zone: u32, number: u64) {
-        self.zone(zone).queue.retain(|&(of, _)| of != number);
+        let Zone { queue, holder, .. } = self.zone(zone);
+        queue.retain(|&(of, _)| of != number);
+        holder.take_if(|holder| *holder == number);
     }
 }
 
@@ -116,6 +148,9 @@ impl Zoned {
             secret: [0; 16],
             swap_taken: false,
             opening: 0,
+            log: None,
+            active: Active::default(),
+            counted: Once::Not,
         };
         Self { shape, table: Mutex::new(table) }
     }
@@ -136,7 +171,8 @@ impl Zoned {
             zone.pointer = Pointer::Unknown;
         }
         table.patches = Patches::new(room(&self.shape));
-        (table.loaded, table.made) = (Once::Not, Once::Not);
+        (table.loaded, table.made, table.counted) = (Once::Not, Once::Not, Once::Not);
+        table.log = None;
         table.opening += 1;
     }
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use cygnus_runtime::{Runtime, either};
 use cygnus_types::Nanos;
 
-use crate::device::ZonedDevice;
+use crate::ground::Ground;
 use crate::table::{Pointer, Standing};
 
 /// How often somebody who waits for another reactor looks whether that is done. Two reactors rarely write to one zone.
@@ -13,7 +13,7 @@ pub(crate) const POLL: Nanos = Nanos::micros(100);
 
 /// A place in the queue of a zone, until it is dropped.
 pub(crate) struct Turn {
-    device: ZonedDevice,
+    device: Ground,
     pub(crate) zone: u32,
     number: u64,
     /// What is being done may have come to any part of it.
@@ -22,8 +22,13 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// Joins the queue of a zone, now.
-    pub(crate) fn join(device: &ZonedDevice, rt: &Runtime, zone: u32) -> Self {
+    pub(crate) fn join(device: &Ground, rt: &Runtime, zone: u32) -> Self {
         let number = device.zoned().table().join(zone, rt.id());
+        Self::joined(device, zone, number)
+    }
+
+    /// A place in the queue of a zone that was taken already.
+    pub(crate) fn joined(device: &Ground, zone: u32, number: u64) -> Self {
         Self { device: device.clone(), zone, number, is_open: Cell::new(false) }
     }
 

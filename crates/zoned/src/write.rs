@@ -16,7 +16,7 @@ const PADDING: usize = 1 << 20;
 
 impl ZonedDevice {
     /// Writes blocks, zone by zone, each in its turn.
-    pub(crate) async fn write(
+    pub(crate) async fn write_anywhere(
         &self,
         rt: &Runtime,
         blocks: Range<u64>,

@@ -8,7 +8,10 @@ const MAKE_EXAMPLES: &str = "\
 Examples:
   Three shingled disks to try, and an array of them:
     for n in 0 1 2; do cygnus zoned make z$n --size 4GiB --zone 16MiB --conventional 4; done
-    cygnus array create tank --preset log-raid --raid 2+1 --segment 16MiB zoned:z0 zoned:z1 zoned:z2";
+    cygnus array create tank --preset log-raid --raid 2+1 --segment 16MiB zoned:z0 zoned:z1 zoned:z2
+  Three drives of zoned flash:
+    for n in 0 1 2; do cygnus zoned make f$n --size 8GiB --zone 32MiB --capacity 24MiB --conventional 0 --active 14; done
+    cygnus array create flash --preset log-raid --raid 2+1 zoned:f0 zoned:f1 zoned:f2";
 
 /// The verbs of devices with zones.
 #[derive(Debug, Subcommand)]
@@ -40,7 +43,14 @@ pub struct ZonedMakeArgs {
     /// Size of a zone; disks have 256MiB
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = parse_whole_blocks)]
     pub zone: Size,
-    /// Zones at the start that may be written anywhere. Members need 3 MiB of them and one more; what comes out of order goes there too
+    /// What of a zone can be written; zoned flash has less than its zones are long. By default all of it
+    #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
+    pub capacity: Option<Size>,
+    /// Zones at the start that may be written anywhere: superblocks and what comes out of order go there, if they have 3 MiB and one zone
+    /// more. Else they are left alone, and a log in the first sequential zones does instead; zoned flash has none of them
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub conventional: u32,
+    /// Zones that can be partly written at a time, as zoned flash has such a limit; 0: as many as there are
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub active: u32,
 }

@@ -15,7 +15,13 @@ const HEAD: u64 = 8 * MIB;
 const PATCHES: u64 = 2 * MIB;
 
 fn zoned(world: &World, name: &str, zone: u64, size: u64) -> DiskId {
-    let zones = Zones { bytes: zone, conventional: Some((HEAD / zone) as u32), open_limit: 0, commands: true };
+    let zones = Zones {
+        bytes: zone,
+        capacity: zone,
+        conventional: Some((HEAD / zone) as u32),
+        active_limit: 0,
+        commands: true,
+    };
     world.add_disk(DiskConfig { zones: Some(zones), ..DiskConfig::new(name, size) })
 }
 

@@ -79,7 +79,8 @@ fn refused(kind: IoErrorKind) -> Result<Outcome, IoError> {
 fn zones_are_appended_to_reported_and_reset() {
     let (world, disk) = world_of(zoned());
     run(&world, disk, async |rt| {
-        let zones = Zones { bytes: ZONE * B, conventional: Some(0), open_limit: 3, commands: true };
+        let zones =
+            Zones { bytes: ZONE * B, capacity: ZONE * B, conventional: Some(0), active_limit: 3, commands: true };
         let flash = Capabilities { class: DeviceClass::Flash, trim: true, ..Capabilities::default() };
         assert_eq!(rt.capabilities(DEV), Capabilities { zones: Some(zones), ..flash });
         let append = |tag, blocks| rt.extra(DEV, Extra::Append { zone: 2, buf: filled(&rt, blocks, tag).full() });

@@ -11,15 +11,55 @@ use cygnus_types::{BLOCK, ReactorId};
 
 const DEV: DeviceIx = DeviceIx(0);
 const B: u64 = BLOCK as u64;
-const ZONE: u64 = 256;
-/// Four conventional zones: 2 MiB of superblocks, 1 MiB for patches, and room for a zone.
-const FIRST: u64 = 4 * ZONE;
-const END: u64 = 10 * ZONE;
+/// Blocks at the start of each device that superblocks may lie in.
+const HEAD: u64 = 512;
 
-fn world_of(seed: u64) -> (World, DiskId) {
-    let zones = Zones { bytes: ZONE * B, conventional: Some(4), open_limit: 0, commands: true };
+/// A kind of device.
+#[derive(Clone, Copy)]
+struct Kind {
+    zones: Zones,
+    size: u64,
+    /// Blocks of a zone that can be written.
+    zone: u64,
+    /// Where segments may lie.
+    first: u64,
+    end: u64,
+}
+
+/// Four conventional zones: 2 MiB of superblocks, 1 MiB for patches, and room for a zone.
+const SHINGLED: Kind = Kind {
+    zones: Zones { bytes: 256 * B, capacity: 256 * B, conventional: Some(4), active_limit: 0, commands: true },
+    size: 10 * 256 * B,
+    zone: 256,
+    first: 4 * 256,
+    end: 10 * 256,
+};
+
+/// No conventional zones, holes behind all, and three zones of segments at most that are partly written. A side of the log that holds
+/// the head has nine zones.
+const FLASH: Kind = Kind {
+    zones: Zones { bytes: 256 * B, capacity: 192 * B, conventional: Some(0), active_limit: 7, commands: true },
+    size: 25 * 256 * B,
+    zone: 192,
+    first: 19 * 192,
+    end: 25 * 192,
+};
+
+/// Too few conventional zones, which are left alone, and short zones.
+const MIXED: Kind = Kind {
+    zones: Zones { bytes: 64 * B, capacity: 33 * B, conventional: Some(3), active_limit: 0, commands: true },
+    size: (3 + 104) * 64 * B,
+    zone: 33,
+    first: 99 * 33,
+    end: 104 * 33,
+};
+
+const KINDS: [Kind; 3] = [SHINGLED, FLASH, MIXED];
+
+fn world_of(seed: u64, kind: Kind) -> (World, DiskId) {
     let world = World::new(seed);
-    let disk = world.add_disk(DiskConfig { zones: Some(zones), ..DiskConfig::new("shingled", END * B) });
+    let disk = world.add_disk(DiskConfig { zones: Some(kind.zones), ..DiskConfig::new("zoned", kind.size) });
+    assert_eq!(world.infos(&[disk])[0].size, kind.end * B);
     (world, disk)
 }
 
@@ -39,6 +79,7 @@ impl Allowed {
 
 /// What each block may hold now, and which of it a flush has covered.
 struct Shadow {
+    kind: Kind,
     blocks: Vec<Allowed>,
     /// Ranges that something is under way in.
     busy: Vec<(u64, u64)>,
@@ -50,15 +91,16 @@ struct Shadow {
 }
 
 impl Shadow {
-    fn new() -> Rc<RefCell<Self>> {
-        let blocks = vec![Allowed::only(0); END as usize];
-        let undefined = vec![false; END as usize];
+    fn new(kind: Kind) -> Rc<RefCell<Self>> {
+        let blocks = vec![Allowed::only(0); kind.end as usize];
+        let undefined = vec![false; kind.end as usize];
         Rc::new(RefCell::new(Self {
+            kind,
             blocks,
             busy: Vec::new(),
             next_tag: 1,
             undefined,
-            trims: vec![0; (END / ZONE) as usize],
+            trims: vec![0; (kind.end / kind.zone) as usize],
         }))
     }
 
@@ -143,13 +185,14 @@ async fn check(rt: &Runtime, shadow: &RefCell<Shadow>, start: u64, count: u64, c
 }
 
 async fn trim(rt: &Runtime, shadow: &RefCell<Shadow>, zone: u64) {
-    let (start, end) = (zone * ZONE, (zone + 1) * ZONE);
+    let size = shadow.borrow().kind.zone;
+    let (start, end) = (zone * size, (zone + 1) * size);
     if !shadow.borrow_mut().take(start, end) {
         return;
     }
     shadow.borrow_mut().trims[zone as usize] += 1;
     (start..end).for_each(|block| shadow.borrow_mut().undefined[block as usize] = true);
-    let _ = rt.trim(DEV, start * B, ZONE * B).await;
+    let _ = rt.trim(DEV, start * B, size * B).await;
     shadow.borrow_mut().release(start, end);
 }
 
@@ -158,7 +201,8 @@ async fn flush(rt: &Runtime, shadow: &RefCell<Shadow>) {
     let covered: Vec<u64> = {
         let shadow = shadow.borrow();
         let is_busy = |block: u64| shadow.busy.iter().any(|&(from, to)| (from..to).contains(&block));
-        (FIRST..END).filter(|&block| !is_busy(block) && !shadow.undefined[block as usize]).collect()
+        let all = (0..HEAD).chain(shadow.kind.first..shadow.kind.end);
+        all.filter(|&block| !is_busy(block) && !shadow.undefined[block as usize]).collect()
     };
     let oldest: Vec<u64> = covered.iter().map(|&block| shadow.borrow().blocks[block as usize].acknowledged).collect();
     let trims = shadow.borrow().trims.clone();
@@ -167,8 +211,8 @@ async fn flush(rt: &Runtime, shadow: &RefCell<Shadow>) {
     }
     let mut shadow = shadow.borrow_mut();
     for (block, oldest) in covered.into_iter().zip(oldest) {
-        if !shadow.undefined[block as usize] && shadow.trims[(block / ZONE) as usize] == trims[(block / ZONE) as usize]
-        {
+        let zone = (block / shadow.kind.zone) as usize;
+        if !shadow.undefined[block as usize] && shadow.trims[zone] == trims[zone] {
             shadow.blocks[block as usize].tags.retain(|&tag| tag >= oldest);
         }
     }
@@ -177,19 +221,28 @@ async fn flush(rt: &Runtime, shadow: &RefCell<Shadow>) {
 /// One task's share of trouble.
 async fn work(rt: Runtime, shadow: Rc<RefCell<Shadow>>, seed: u64, steps: u32) {
     let mut rng = Rng::new(seed);
-    let mut next = FIRST + rng.below(END - FIRST);
+    let Kind { first, end, zone, .. } = shadow.borrow().kind;
+    let mut next = first + rng.below(end - first);
     for _ in 0..steps {
         let count = 1 + rng.below(24);
-        let start = if rng.chance(2, 3) { next } else { FIRST + rng.below(END - FIRST) };
-        let count = count.min(END - start);
+        if rng.chance(1, 8) {
+            let start = rng.below(HEAD - count);
+            match rng.below(3) {
+                0 => check(&rt, &shadow, start, count, true).await,
+                _ => write(&rt, &shadow, start, count).await,
+            }
+            continue;
+        }
+        let start = if rng.chance(2, 3) { next } else { first + rng.below(end - first) };
+        let count = count.min(end - start);
         match rng.below(12) {
             0..7 => {
                 write(&rt, &shadow, start, count).await;
-                next = if start + count == END { FIRST } else { start + count };
+                next = if start + count == end { first } else { start + count };
             }
             7..10 => check(&rt, &shadow, start, count, true).await,
             10 => flush(&rt, &shadow).await,
-            _ => trim(&rt, &shadow, FIRST / ZONE + rng.below((END - FIRST) / ZONE)).await,
+            _ => trim(&rt, &shadow, first / zone + rng.below((end - first) / zone)).await,
         }
     }
 }
@@ -211,11 +264,13 @@ async fn crowd(rt: Runtime, shadow: Rc<RefCell<Shadow>>, seed: u64, tasks: u64, 
 
 async fn check_all(rt: &Runtime, shadow: &RefCell<Shadow>, cache_is_kept: bool) {
     shadow.borrow_mut().busy.clear();
-    for start in (FIRST..END).step_by(64) {
-        check(rt, shadow, start, 64, cache_is_kept).await;
+    let Kind { first, end, .. } = shadow.borrow().kind;
+    for start in (0..HEAD).step_by(64).chain((first..end).step_by(64)) {
+        let end = if start < HEAD { HEAD } else { end };
+        check(rt, shadow, start, 64.min(end - start), cache_is_kept).await;
     }
     // What is there is what will be, whatever was possible.
-    for start in FIRST..END {
+    for start in (0..HEAD).chain(first..end) {
         let buf = rt.alloc(BLOCK);
         rt.read(DEV, start * B, buf.full()).await.unwrap();
         let mut shadow = shadow.borrow_mut();
@@ -227,9 +282,9 @@ async fn check_all(rt: &Runtime, shadow: &RefCell<Shadow>, cache_is_kept: bool) 
 #[test]
 fn blocks_hold_what_was_written_through_power_cuts_and_kills() {
     let mut patched = 0;
-    for seed in 0..60 {
-        let (world, disk) = world_of(seed);
-        let shadow = Shadow::new();
+    for (seed, kind) in (0..120).zip(KINDS.into_iter().cycle()) {
+        let (world, disk) = world_of(seed, kind);
+        let shadow = Shadow::new(kind);
         let mut rng = Rng::new(seed);
         for round in 0..6 {
             let rt = world.reactor(ReactorId(0), &[disk]);
@@ -248,14 +303,49 @@ fn blocks_hold_what_was_written_through_power_cuts_and_kills() {
         assert_eq!(world.stats(disk).out_of_order, 0, "seed {seed}");
         patched += u64::from(world.stats(disk).written_bytes > 0);
     }
-    assert_eq!(patched, 60);
+    assert_eq!(patched, 120);
+}
+
+/// Long writes to where superblocks lie: the log that holds them is begun anew after every few.
+async fn fill_the_log(rt: &Runtime, shadow: &RefCell<Shadow>, seed: u64) {
+    let mut rng = Rng::new(seed);
+    for _ in 0..40 {
+        let count = 1 + rng.below(200);
+        write(rt, shadow, rng.below(HEAD - count), count).await;
+        if rng.chance(1, 4) {
+            flush(rt, shadow).await;
+        }
+    }
+}
+
+#[test]
+fn what_lies_in_a_log_outlives_power_cuts_while_it_is_begun_anew() {
+    for (seed, kind) in (0..48).zip([FLASH, MIXED].into_iter().cycle()) {
+        let (world, disk) = world_of(seed, kind);
+        let shadow = Shadow::new(kind);
+        let mut rng = Rng::new(seed);
+        for round in 0..6 {
+            let rt = world.reactor(ReactorId(0), &[disk]);
+            rt.run(check_all(&rt, &shadow, false)).unwrap_or_else(|halt| panic!("seed {seed}: {halt}"));
+            world.cut_power_after(Some(world.steps() + 20 + rng.below(300)));
+            let ended = rt.run(fill_the_log(&rt, &shadow, seed << 8 | round));
+            rt.drop_tasks();
+            drop(rt);
+            match ended {
+                Err(Halt::PowerCut) => world.restore_power(),
+                Err(Halt::Stalled) => panic!("seed {seed}: stalled"),
+                Ok(()) => world.cut_power_after(None),
+            }
+        }
+        assert_eq!(world.stats(disk).out_of_order, 0, "seed {seed}");
+    }
 }
 
 #[test]
 fn two_reactors_write_to_the_same_zones() {
-    for seed in 0..40 {
-        let (world, disk) = world_of(seed);
-        let shadow = Shadow::new();
+    for (seed, kind) in (0..90).zip(KINDS.into_iter().cycle()) {
+        let (world, disk) = world_of(seed, kind);
+        let shadow = Shadow::new(kind);
         let cluster = Cluster::new(&world, 2, &[disk]);
         let (other, theirs) = (cluster.reactor(1).clone(), shadow.clone());
         let ended = Rc::new(Cell::new(false));
@@ -280,9 +370,9 @@ fn two_reactors_write_to_the_same_zones() {
 
 #[test]
 fn a_device_that_loses_its_cache_is_asked_again_when_it_is_opened_anew() {
-    for seed in 0..40 {
-        let (world, disk) = world_of(seed);
-        let (shadow, mut rng) = (Shadow::new(), Rng::new(seed));
+    for (seed, kind) in (0..90).zip(KINDS.into_iter().cycle()) {
+        let (world, disk) = world_of(seed, kind);
+        let (shadow, mut rng) = (Shadow::new(kind), Rng::new(seed));
         let rt = world.reactor(ReactorId(0), &[disk]);
         for round in 0..4 {
             rt.run(crowd(rt.clone(), shadow.clone(), seed << 8 | round, 3, 10 + rng.below(30) as u32)).unwrap();
@@ -302,7 +392,9 @@ fn a_device_that_loses_its_cache_is_asked_again_when_it_is_opened_anew() {
 
 #[test]
 fn where_the_area_for_patches_is_full_zones_are_rewritten() {
-    let (world, disk) = world_of(1);
+    let (world, disk) = world_of(1, SHINGLED);
+    const FIRST: u64 = SHINGLED.first;
+    const ZONE: u64 = SHINGLED.zone;
     let rt = world.reactor(ReactorId(0), &[disk]);
     rt.run(async {
         let buf = rt.alloc(ZONE as usize * BLOCK);
@@ -332,16 +424,16 @@ fn where_the_area_for_patches_is_full_zones_are_rewritten() {
 fn a_patch_that_outlived_what_it_replaced_hides_nothing_new() {
     let mut outlived = 0;
     for seed in 0..200 {
-        let (world, disk) = world_of(seed);
+        let (world, disk) = world_of(seed, SHINGLED);
         let rt = world.reactor(ReactorId(0), &[disk]);
         let fill = async |rt: &Runtime, first: u64, count: u64, tag: u8| {
             let mut buf = rt.alloc(count as usize * BLOCK);
             buf.bytes_mut().fill(tag);
-            rt.write(DEV, (FIRST + first) * B, buf.full()).await.unwrap();
+            rt.write(DEV, (SHINGLED.first + first) * B, buf.full()).await.unwrap();
         };
         let tags = async |rt: &Runtime| {
             let buf = rt.alloc(10 * BLOCK);
-            rt.read(DEV, FIRST * B, buf.full()).await.unwrap();
+            rt.read(DEV, SHINGLED.first * B, buf.full()).await.unwrap();
             buf.bytes().chunks_exact(BLOCK).map(|block| block[9]).collect::<Vec<u8>>()
         };
         let patched = async {

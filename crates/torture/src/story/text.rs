@@ -39,7 +39,7 @@ use super::{
     Absent, Admin, Beyond, Cycle, Decay, Drives, Ending, Force, Harm, Manner, Part, Passing, Regroup, Request,
     RequestKind, Ruin, Script, Scrubs, Shape, Sort, Story, What,
 };
-use crate::zones::Zoned;
+use crate::zones::{Flash, LEAST_OF_FLASH, Zoned};
 
 const TITLE: &str = "cygnus torture story 1";
 
@@ -139,8 +139,11 @@ impl Display for Shape {
         if self.parity_buffer {
             write!(f, " parity-buffer")?;
         }
-        if let Some(Zoned { zone, but, patches }) = self.zoned {
+        if let Some(Zoned { zone, but, patches, flash }) = self.zoned {
             write!(f, " zoned {zone} but {but} patches {patches}")?;
+            if let Some(Flash { hole, active }) = flash {
+                write!(f, " flash {hole} active {active}")?;
+            }
         }
         if self.more > 0 {
             write!(f, " more {}", self.more)?;
@@ -419,7 +422,16 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
 }
 
 fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, String> {
-    let zoned = Zoned { zone: words.named("zoned")?, but: words.named("but")?, patches: words.named("patches")? };
+    let (zone, but, patches) = (words.named("zoned")?, words.named("but")?, words.named("patches")?);
+    let flash = match words.peek() {
+        Some("flash") => Some(Flash { hole: words.named("flash")?, active: words.named("active")? }),
+        _ => None,
+    };
+    let zoned = Zoned { zone, but, patches, flash };
+    if flash.is_some_and(|Flash { hole, active }| zone < LEAST_OF_FLASH || hole > 1 << 20 || (1..=4).contains(&active))
+    {
+        return Err(format!("flash has zones of at least {LEAST_OF_FLASH} blocks, and more than 4 active ones"));
+    }
     if zoned.zone == 0
         || zoned.but == 0
         || zoned.patches > 1 << 20

@@ -4,7 +4,7 @@
 use cygnus_runtime::Rng;
 
 use super::{Cycle, Shape, Story, Tier, What};
-use crate::zones::Zoned;
+use crate::zones::{Flash, LEAST_OF_FLASH, Zoned};
 
 /// Tells the draw of zones from those of other things.
 const ZONED: u64 = 0x7a6f_6e65;
@@ -20,7 +20,10 @@ impl Shape {
         let but = [1, 1, 2, 3][rng.below(4) as usize];
         let but = if but == 1 || self.members() > 1 { but } else { 1 };
         let patches = [256, 256, 1500][rng.below(3) as usize];
-        let zoned = Zoned { zone: self.geometry.segment_blocks / of_segment, but, patches };
+        let zone = self.geometry.segment_blocks / of_segment;
+        let flash = Flash { hole: [0, 1, 9][rng.below(3) as usize], active: [0, 6, 10, 18][rng.below(4) as usize] };
+        let flash = (zone >= LEAST_OF_FLASH && rng.chance(1, 2)).then_some(flash);
+        let zoned = Zoned { zone, but, patches, flash };
         self.zoned = Some(zoned);
         self.geometry.lead_blocks = zoned.lead_blocks();
     }
@@ -50,12 +53,15 @@ mod tests {
 
     #[test]
     fn stories_about_zones_have_some_and_others_none() {
+        let mut of_flash = 0;
         for seed in 0..40 {
             let story = Story::about(Tier::Zoned, seed);
             let zoned = story.shape.zoned.unwrap();
             assert!(story.shape.geometry.segment_blocks.is_multiple_of(zoned.zone));
             assert!((0..story.shape.members()).any(|n| zoned.of_member(n).is_some()), "seed {seed}");
             assert_eq!(Story::random(seed).shape.zoned, None);
+            of_flash += u32::from(zoned.flash.is_some());
         }
+        assert!((10..30).contains(&of_flash), "{of_flash}");
     }
 }

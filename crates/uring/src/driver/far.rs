@@ -57,7 +57,7 @@ pub(super) fn send(link: &Link, id: OpId, flight: &InFlight, far: &mut Errands<E
                 let (source, destination, chunk, chunks, row) = (*source, *destination, *chunk, *chunks, *row);
                 link.ask(Command::Convert(Convert { source, destination, chunk, chunks, row }), &[], hear);
             }
-            Extra::Append { .. } | Extra::Reset { .. } | Extra::Report { .. } => {
+            Extra::Append { .. } | Extra::Reset { .. } | Extra::Finish { .. } | Extra::Report { .. } => {
                 unreachable!("refused: there are no zones")
             }
         },
@@ -114,6 +114,7 @@ impl Core {
         let can = registered.device.capabilities();
         let has = match &what {
             Extra::Reset { zone } => return self.submit_to_zone(id, dev, ZoneCommand::Reset(*zone)),
+            Extra::Finish { zone } => return self.submit_to_zone(id, dev, ZoneCommand::Finish(*zone)),
             Extra::Report { zone } => return self.submit_to_zone(id, dev, ZoneCommand::Report(*zone)),
             Extra::Append { .. } => false,
             Extra::Convert(_) => can.convert,
