@@ -48,7 +48,7 @@ P
 done
 say "$(cygnus "$DIR" zoned show "zoned:$DIR/f0" | tr -s ' \n' ' ')"
 (($(cygnus "$DIR" --json zoned show "zoned:$DIR/f0" | jq .partly_written) <= 8)) || fail "more zones are partly written than may be"
-cygnus "$DIR" array replace tank 1 "zoned:$DIR/f3" --wait >>"$DIR/server.log" 2>&1 || fail "array replace: $(tail -3 "$DIR/server.log")"
+cygnus "$DIR" array replace tank 1 "zoned:$DIR/f3" --force --wait >>"$DIR/server.log" 2>&1 || fail "array replace: $(tail -3 "$DIR/server.log")"
 verify 60m 2
 stop
 rm "$DIR/f0"
