@@ -7,7 +7,9 @@
 //! last second, by the group that everybody waits for anyway.
 //!
 //! What the member lacks is written to it anew, in place, if all data of the stripe can be had: it is what was written
-//! there before, so nothing else can be hurt by it. If it cannot be had, the others of the group decide:
+//! there before, so nothing else can be hurt by it. What neither its place nor its row has may be in a backup: a flush may have covered
+//! a block while its stripe was open ([`crate::write::replicate`]), and its parity was written since. If it cannot be had, the others
+//! of the group decide:
 //!
 //! * Somebody is in trouble, or is still owed something: the member waits, since the other one may have it.
 //! * Everybody is there: blocks are *lost*. Their places are overwritten, so that nobody takes what lies there for them, and
@@ -18,7 +20,7 @@
 //! covered what replaced it. And a checkpoint that was under way begins anew, as its pages may be lost too, or point to what
 //! is.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -35,6 +37,7 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::parallel::for_each_of;
+use crate::recover::backups::Backups;
 use crate::recover::tail::StripeReader;
 use crate::space::segments::SegState;
 use crate::write::unflushed::{OF_ZEROS, Unflushed};
@@ -54,6 +57,8 @@ struct Look {
     origins: Origins,
     /// All stripes that no flush has covered, of every group.
     unflushed: Vec<StripeCommon>,
+    /// The backups in the areas of the member's group, once they were wanted, and how often members of it had fallen silent by then.
+    backups: RefCell<Option<(u64, Rc<Backups>)>>,
     /// Columns that the member lacked and that were written anew.
     written: Cell<u64>,
     /// Stripes that have to wait for others.
@@ -108,7 +113,14 @@ impl Inquiry {
         of_others.into_iter().map(Answer::unflushed).for_each(|theirs| stripes.extend(theirs));
         let origins = stripes.iter().flat_map(|stripe| self.origins_in(stripe)).collect();
         let unflushed = stripes.iter().map(|stripe| stripe.common).collect();
-        let look = Rc::new(Look { member, origins, unflushed, written: Cell::new(0), waits: Cell::new(false) });
+        let look = Rc::new(Look {
+            member,
+            origins,
+            unflushed,
+            backups: RefCell::default(),
+            written: Cell::new(0),
+            waits: Cell::new(false),
+        });
         stripes.retain(|stripe| stripe.common.group == group);
         let (inquiry, shared_look) = (self.clone(), look.clone());
         for_each_of(&self.reactor.rt, STRIPES_AT_ONCE, stripes, move |stripe| {
@@ -159,7 +171,10 @@ impl Inquiry {
         let by_column = by_column(&entries, stripe);
         columns.fill_missing();
         columns.blank(&by_column);
-        let wrong = columns.heal(&by_column);
+        let mut wrong = columns.heal(&by_column);
+        if !wrong.is_empty() {
+            self.take_from_backups(look, stripe, silences, &mut columns, &mut wrong).await;
+        }
         if !wrong.is_empty() && !is_spoiled {
             if !stripe.landed || !self.is_all_there(stripe, silences) {
                 return Err(NotYet);
@@ -167,7 +182,7 @@ impl Inquiry {
             entries = self.give_up_blocks(look, stripe, &wrong, silences).await?;
         }
         for &(column, row) in &wrong {
-            columns.put(column, row, &instead_of(&entries[index(stripe, column, row)]));
+            columns.supply(column, row, &instead_of(&entries[index(stripe, column, row)]));
         }
         if !wrong.is_empty() && !is_spoiled {
             return self.write_columns(stripe, &entries, &columns).await;
@@ -178,6 +193,36 @@ impl Inquiry {
         }
         look.written.set(look.written.get() + 1);
         self.write_column(stripe, column, &should).await
+    }
+
+    /// Of the blocks of a stripe that are wrong, those that a backup has are right from now on.
+    async fn take_from_backups(
+        &self,
+        look: &Look,
+        stripe: &Unflushed,
+        silences: u64,
+        columns: &mut Columns<'_>,
+        wrong: &mut Vec<(u8, u32)>,
+    ) {
+        let common = &stripe.common;
+        let known = look.backups.borrow().as_ref().filter(|(then, _)| *then == silences).map(|(_, of)| of.clone());
+        let backups = match known {
+            Some(backups) => backups,
+            None => Rc::new(Backups::of_group(&self.reactor, common.group).await),
+        };
+        *look.backups.borrow_mut() = Some((silences, backups.clone()));
+        let key = (common.group, common.segment, common.segment_seq, common.start_row);
+        for block in backups.blocks_of(&self.reactor, key) {
+            let is_it = |&(column, row): &(u8, u32)| {
+                let is_there = (column, common.first_data_row() + row) == (block.column, block.row);
+                is_there && stripe.entries[index(stripe, column, row)] == block.entry
+            };
+            let Some(nth) = wrong.iter().position(is_it) else { continue };
+            if let Some(data) = backups.fetch(&self.reactor, key, &block).await {
+                let (column, row) = wrong.remove(nth);
+                columns.supply(column, row, &data);
+            }
+        }
     }
 
     /// Whether nobody of a stripe's group is in trouble or owed anything, nor was since there were `silences`.

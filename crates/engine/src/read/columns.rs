@@ -145,6 +145,15 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// As [`Columns::put`], also of a column that cannot be had: its other blocks count as zeros then.
+    pub(crate) fn supply(&mut self, physical: u8, row: u32, block: &[u8]) {
+        let logical = self.logical(physical);
+        if self.column(logical).is_none() {
+            self.computed[logical] = Some(vec![0; self.common.rows as usize * BLOCK]);
+        }
+        self.put(physical, row, block);
+    }
+
     /// A column as it should be on its device, given that the data columns are; zeros where they are not known.
     pub(crate) fn whole(&self, physical: u8) -> Vec<u8> {
         let bytes = self.common.rows as usize * BLOCK;

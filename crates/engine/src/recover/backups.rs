@@ -74,15 +74,26 @@ pub(crate) struct Backups {
 impl Backups {
     /// Reads all areas. Backups of stripes that were opened before `barrier` are of no account.
     pub(crate) async fn read(reactor: &Rc<Reactor>, barrier: u64) -> Self {
-        let blocks = reactor.shared.layout.geometry().transient_blocks;
+        let layout = &reactor.shared.layout;
+        let groups = (0..layout.groups()).map(|n| GroupId(n as u16));
+        let in_service = groups.filter(|&group| reactor.shared.group_state(group) != GroupState::Retired);
+        Self::of_groups(reactor, in_service, barrier).await
+    }
+
+    /// Reads the areas of one group, where all is that its stripes are backed up in.
+    pub(crate) async fn of_group(reactor: &Rc<Reactor>, group: GroupId) -> Self {
+        Self::of_groups(reactor, [group].into_iter(), 0).await
+    }
+
+    async fn of_groups(reactor: &Rc<Reactor>, groups: impl Iterator<Item = GroupId>, barrier: u64) -> Self {
+        let layout = &reactor.shared.layout;
+        let blocks = layout.geometry().transient_blocks;
         if blocks == 0 || planted::is(Bug::BackupsIgnored) {
             return Self::default();
         }
-        let in_service = |ix: &usize| {
-            let group = GroupId((ix / usize::from(reactor.shared.layout.geometry().width())) as u16);
-            reactor.shared.group_state(group) != GroupState::Retired
-        };
-        let members: Vec<usize> = (0..reactor.shared.members.len()).filter(in_service).collect();
+        let columns = 0..layout.geometry().width();
+        let members: Vec<usize> =
+            groups.flat_map(|group| columns.clone().map(move |column| layout.member(group, column).index())).collect();
         let areas = for_each(&reactor.rt, members, {
             let reactor = reactor.clone();
             move |member| {
