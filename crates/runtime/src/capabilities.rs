@@ -60,6 +60,8 @@ pub struct Resets {
     pub unit: u64,
     /// The first byte behind what is kept in conventional zones, a multiple of the unit.
     pub first: u64,
+    /// How many zones behind that can be partly written at a time before some of them are ended early; `None`: as many as there are.
+    pub active: Option<u32>,
 }
 
 /// See the module's text. The default is a device of which nothing is known but that it reads, writes and flushes.

@@ -15,7 +15,7 @@ use crate::faults::FaultKind;
 use crate::media::{Content, Media};
 use crate::parity::row_of_parity;
 use crate::sheet::{Contents, Sheet};
-use crate::zones::ZoneTable;
+use crate::zones::{UNWRITTEN, ZoneTable};
 
 /// A device of a [`crate::World`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -447,6 +447,10 @@ impl Disk {
                 return Err(IoError::new(IoErrorKind::Medium));
             }
             self.met.extend(self.media.wrong.get(&block));
+            if self.zones.as_ref().is_some_and(|zones| zones.is_unwritten(block)) {
+                buf.copy_from(n * BLOCK, &UNWRITTEN);
+                continue;
+            }
             if others.is_empty() {
                 self.media.get(block).deliver(buf, n * BLOCK);
                 continue;

@@ -5,6 +5,9 @@ use std::ops::Range;
 use cygnus_runtime::{Rng, ZoneInfo, Zones};
 use cygnus_types::BLOCK;
 
+/// What a device gives of a zone where nothing is written: drives give anything, and who takes it for something finds out here.
+pub(crate) const UNWRITTEN: [u8; BLOCK] = [0xff; BLOCK];
+
 /// How a sequential zone stands; in blocks of the device.
 #[derive(Clone)]
 struct Zone {
@@ -51,6 +54,13 @@ impl ZoneTable {
     fn sequential_at(&mut self, block: u64) -> Option<&mut Zone> {
         let zone = (block / self.zone).checked_sub(self.conventional)?;
         self.sequential.get_mut(zone as usize)
+    }
+
+    /// Whether nothing was written there since the zone was reset.
+    pub(crate) fn is_unwritten(&self, block: u64) -> bool {
+        let zone =
+            (block / self.zone).checked_sub(self.conventional).and_then(|zone| self.sequential.get(zone as usize));
+        zone.is_some_and(|zone| block >= zone.pointer)
     }
 
     /// Where a sequential zone ends that begins at a block: behind all of it that can be written.

@@ -18,12 +18,13 @@ mod write;
 
 use std::ops::Range;
 
-use cygnus_runtime::{BufSlice, IoError, Op, Outcome, Runtime};
+use cygnus_runtime::{BufSlice, Extra, IoError, Op, Outcome, Runtime};
 use cygnus_types::BLOCK;
 
 use crate::ground::Ground;
 use crate::logged::HeadLog;
 use crate::pieces::{all, part};
+use crate::shape::written;
 use crate::turn::Turn;
 
 pub use record::{LogRecord, What};
@@ -92,12 +93,21 @@ impl Ground {
         all(runs.into_iter().map(|(run, at)| self.read_place(rt, at, part(buf, &blocks, &run))).collect()).await
     }
 
-    /// Reads the start of a device that has no log. What it does not give is zeros.
+    /// Reads the start of a device that has no log. What it does not give, or was never written, is zeros.
     async fn read_as_it_is(&self, rt: &Runtime, blocks: Range<u64>, buf: &BufSlice) -> Result<(), IoError> {
-        let offset = blocks.start * BLOCK as u64;
-        match rt.submit_beneath(Op::Read { dev: self.dev(), offset, buf: buf.clone() }).await {
-            Err(error) if error.kind.is_of_range() => buf.zero(0..buf.len()),
-            other => drop(other?),
+        buf.zero(0..buf.len());
+        for (zone, piece) in self.zoned().shape.pieces_beneath(blocks.clone()) {
+            let report = rt.submit_beneath(Op::Extra { dev: self.dev(), what: Extra::Report { zone } }).await?;
+            let Outcome::Zone(info) = report else { unreachable!("a report tells of a zone") };
+            let written = written(&piece, &info);
+            if written.is_empty() {
+                continue;
+            }
+            let (offset, part) = (written.start * BLOCK as u64, part(buf, &blocks, &written));
+            match rt.submit_beneath(Op::Read { dev: self.dev(), offset, buf: part.clone() }).await {
+                Err(error) if error.kind.is_of_range() => part.zero(0..part.len()),
+                other => drop(other?),
+            }
         }
         Ok(())
     }

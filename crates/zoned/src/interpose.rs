@@ -29,7 +29,8 @@ impl ZonedDevice {
 impl Interposer for ZonedDevice {
     fn capabilities(&self, beneath: Capabilities) -> Capabilities {
         let shape = &self.zoned().shape;
-        let resets = Resets { unit: shape.zone * BLOCK as u64, first: shape.lead() * BLOCK as u64 };
+        let active = shape.active_for_segments();
+        let resets = Resets { unit: shape.zone * BLOCK as u64, first: shape.lead() * BLOCK as u64, active };
         Capabilities { trim: true, zones: None, resets: Some(resets), convert: false, oob_bytes: 0, ..beneath }
     }
 

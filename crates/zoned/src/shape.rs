@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cygnus_runtime::Zones;
+use cygnus_runtime::{ZoneInfo, Zones};
 use cygnus_types::{BLOCK, ByteSize};
 
 /// Bytes at the start of a device that hold superblocks, and are never in order.
@@ -206,14 +206,34 @@ impl Shape {
 
     /// A range of blocks, cut where zones begin.
     pub fn pieces(&self, blocks: Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
-        let (zone, mut at) = (self.zone, blocks.start);
-        std::iter::from_fn(move || {
-            let end = ((at / zone + 1) * zone).min(blocks.end);
-            let piece = at..end;
-            at = end;
-            (!piece.is_empty()).then_some(piece)
-        })
+        cut(blocks, self.zone)
     }
+
+    /// A range of the device's own blocks, cut where its own zones begin, each piece with the zone's number there.
+    pub(crate) fn pieces_beneath(&self, blocks: Range<u64>) -> impl Iterator<Item = (u32, Range<u64>)> + use<> {
+        let stride = self.beneath.as_ref().map_or(self.zone, |beneath| beneath.stride);
+        let number = move |block: u64| u32::try_from(block / stride).expect("a device has fewer than 2^32 zones");
+        cut(blocks, stride).map(move |piece| (number(piece.start), piece))
+    }
+}
+
+fn cut(blocks: Range<u64>, zone: u64) -> impl Iterator<Item = Range<u64>> {
+    let mut at = blocks.start;
+    std::iter::from_fn(move || {
+        let end = ((at / zone + 1) * zone).min(blocks.end);
+        let piece = at..end;
+        at = end;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// What is written of a piece of a zone, both in the device's own blocks. What a drive gives behind that is anything: zeros, ones, or
+/// an error.
+pub(crate) fn written(piece: &Range<u64>, info: &ZoneInfo) -> Range<u64> {
+    // The pointer of a finished zone is at its end, behind what can be written.
+    let end = info.pointer.map(|at| at.min(info.start + info.capacity) / BLOCK as u64);
+    let end = end.map_or(piece.end, |end| end.clamp(piece.start, piece.end));
+    piece.start..end
 }
 
 #[cfg(test)]

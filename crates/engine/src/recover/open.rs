@@ -41,6 +41,7 @@ use crate::recover::remains::{RestoreError, Restored, Restorer};
 use crate::recover::replay::{Replayed, Replayer, Rescue};
 use crate::recover::rescue::rescue;
 use crate::recover::room::maps_fit;
+use crate::recover::zones::few_active_zones;
 use crate::resize::retire::Retirement;
 use crate::shared::{Shared, SharedParts};
 use crate::space::manager::Space;
@@ -236,6 +237,9 @@ pub(crate) async fn open(
         assembly.mend_superblocks(rt, |line| options.log.line(&format!("open: {line}"))).await;
         keep_garbage(&reactor);
         begin_keeping(&reactor, options);
+        if let Some(warning) = few_active_zones(&reactor, options.reactors * lanes_used(&reactor.shared)) {
+            options.log.line(&format!("open: {warning}"));
+        }
         reactor.rt.spawn(Guardian::of(&reactor).run());
         begin_session(&reactor, gave_up, &mut steps).await.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         // The cleaner first: rescued blocks may need space that only it can make.
@@ -311,8 +315,7 @@ fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
     let in_service = (0..).map(MemberIx).zip(shared.members.iter()).filter(|(_, member)| member.device().is_some());
     let in_service = in_service.map(|(ix, _)| ix).collect();
     let header = KeptHeader { array: reactor.home().uuid, session: shared.session, in_service, shape };
-    let lanes = Lane::ALL.iter().filter(|lane| may_be_used(shared, **lane)).count();
-    match Kept::begin(keeper.clone(), &header, options.reactors, lanes, shared.stripes.next()) {
+    match Kept::begin(keeper.clone(), &header, options.reactors, lanes_used(shared), shared.stripes.next()) {
         Ok(kept) => drop(shared.kept.set(Arc::new(kept))),
         Err(error) => options.log.line(&format!(
             "open: if this server is killed, what it has acknowledged and not flushed is lost: nothing can be kept in {}: \
@@ -322,10 +325,11 @@ fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
     }
 }
 
-/// Whether a lane may be written to before the array is opened again.
-fn may_be_used(shared: &Shared, lane: Lane) -> bool {
+/// How many lanes of a reactor may be written to before the array is opened again.
+fn lanes_used(shared: &Shared) -> usize {
     let is_there = |medium| shared.policies.mixes_media || shared.held.has_medium(medium);
-    lane.is_of(shared.policies.streams) && lane.medium().is_none_or(is_there)
+    let may_be_used = |lane: &&Lane| lane.is_of(shared.policies.streams) && lane.medium().is_none_or(is_there);
+    Lane::ALL.iter().filter(may_be_used).count()
 }
 
 /// Members that fell silent while they were being read leave before anything is written, if their groups can do without

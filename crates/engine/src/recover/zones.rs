@@ -4,7 +4,9 @@ use cygnus_format::{DATA_START, Geometry};
 use cygnus_runtime::{DeviceInfo, Resets, Runtime};
 use cygnus_types::{BLOCK, ByteSize};
 
+use crate::care::member::MemberShared;
 use crate::error::ArrayError;
+use crate::reactor::Reactor;
 
 /// The zones of those devices that have any, with the devices' names.
 fn in_order<'a>(rt: &Runtime, devices: &'a [DeviceInfo]) -> Vec<(&'a str, Resets)> {
@@ -83,4 +85,17 @@ pub(crate) fn check_zones(rt: &Runtime, devices: &[DeviceInfo], geometry: &Geome
             ByteSize(start)
         ))),
     }
+}
+
+/// What there is to say where more segments may be open than some member can have zones partly written. It works, slowly.
+pub(crate) fn few_active_zones(reactor: &Reactor, open_segments: usize) -> Option<String> {
+    let limit =
+        |member: &MemberShared| Some((reactor.rt.capabilities(member.device()?).resets?.active?, member.name()));
+    let (limit, name) = reactor.shared.members.iter().filter_map(limit).min()?;
+    (open_segments > limit as usize).then(|| {
+        format!(
+            "{limit} zones of {name} can be partly written at a time, and up to {open_segments} segments are written to at once: \
+             zones will be ended early and what they lack kept aside, which is slow; use fewer reactors, or volumes that share segments"
+        )
+    })
 }

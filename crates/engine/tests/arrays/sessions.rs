@@ -1,6 +1,6 @@
 //! What every test of an array on simulated disks begins with.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use cygnus_engine::{Log, OpenOptions};
 use cygnus_runtime::{DeviceInfo, Runtime};
@@ -17,6 +17,16 @@ impl Log for Told {
         if std::env::var_os("CYGNUS_TEST_LOG").is_some() {
             eprintln!("{text}");
         }
+    }
+}
+
+/// Keeps what was told.
+#[derive(Default)]
+pub struct Lines(pub Mutex<Vec<String>>);
+
+impl Log for Lines {
+    fn line(&self, text: &str) {
+        self.0.lock().unwrap().push(text.into());
     }
 }
 

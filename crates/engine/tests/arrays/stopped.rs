@@ -1,23 +1,14 @@
 //! The server itself is stopped for longer than any member may be: no member is blamed.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use cygnus_engine::{Array, Log, OpenOptions};
+use cygnus_engine::{Array, OpenOptions};
 use cygnus_sim::World;
 use cygnus_types::{Nanos, ReactorId};
 
 use crate::sample::put;
 use crate::sessions::*;
 use crate::slow::{BLOCKS, fill, make, read_randomly};
-
-#[derive(Default)]
-struct Lines(Mutex<Vec<String>>);
-
-impl Log for Lines {
-    fn line(&self, text: &str) {
-        self.0.lock().unwrap().push(text.into());
-    }
-}
 
 #[test]
 fn a_server_that_was_stopped_blames_no_member() {

@@ -1,6 +1,8 @@
 //! Members that are to be written in order, zone by zone: what patches are needed for, and who is refused.
 
-use cygnus_engine::{Array, CreateOptions, create};
+use std::sync::Arc;
+
+use cygnus_engine::{Array, CreateOptions, OpenOptions, create};
 use cygnus_policy::{Preset, UntilFull};
 use cygnus_runtime::{DeviceInfo, Runtime, Zones};
 use cygnus_sim::{DiskConfig, DiskId, World};
@@ -148,4 +150,28 @@ fn devices_with_and_without_zones_make_up_one_array() {
     });
     disks.iter().for_each(|&disk| assert_eq!(world.stats(disk).out_of_order, 0));
     assert_clean(&world, &disks);
+}
+
+#[test]
+fn more_open_segments_than_zones_that_may_be_partly_written_are_told_of() {
+    for (active_limit, is_told) in [(0, false), (8, false), (6, true)] {
+        let world = World::new(8);
+        let zones = Zones { bytes: MIB, capacity: MIB, conventional: Some(0), active_limit, commands: true };
+        let disk = |n| world.add_disk(DiskConfig { zones: Some(zones), ..DiskConfig::new(format!("d{n}"), 40 * MIB) });
+        let disks: Vec<DiskId> = (0..3).map(disk).collect();
+        session(&world, &disks, |rt, devices| async move {
+            create(&rt, &devices, &how()).await.unwrap();
+            let lines = Arc::new(Lines::default());
+            let array = Array::open(&rt, &devices, &OpenOptions { log: lines.clone(), ..options() }).await.unwrap();
+            let told: Vec<String> =
+                lines.0.lock().unwrap().iter().filter(|line| line.contains("zones")).cloned().collect();
+            let expected =
+                "open: 2 zones of d0 can be partly written at a time, and up to 4 segments are written to at once";
+            assert_eq!(told.iter().any(|line| line.starts_with(expected)), is_told, "{active_limit}: {told:?}");
+            assert_eq!(told.len(), usize::from(is_told));
+            let volume = array.create_volume("v", ByteSize(4 * MIB), 0).await.unwrap();
+            put(&rt, &volume, 1, 1).await;
+            array.close().await.unwrap();
+        });
+    }
 }

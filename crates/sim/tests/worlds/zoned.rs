@@ -414,7 +414,7 @@ fn where_the_area_for_patches_is_full_zones_are_rewritten() {
         assert_eq!(inside.kind, IoErrorKind::Range, "patches are nobody else's");
         let can = rt.capabilities(DEV);
         assert!(can.writes_anywhere() && can.trim);
-        assert_eq!(can.resets, Some(Resets { unit: ZONE * B, first: FIRST * B }));
+        assert_eq!(can.resets, Some(Resets { unit: ZONE * B, first: FIRST * B, active: None }));
     })
     .unwrap();
     rt.drop_tasks();
