@@ -364,7 +364,9 @@ impl Oracle {
         for volume in self.volumes.values_mut() {
             let flushed = volume.flushed;
             for (&number, _) in volume.blocks.iter().filter(|(_, block)| block.is_unflushed(flushed)) {
-                volume.exposed.insert(number, Exposed { at, told: false, replaced: None });
+                // A write that failed brings nothing back that had been lost before, and told of.
+                let told = volume.exposed.get(&number).is_some_and(|of| of.told && of.replaced.is_none());
+                volume.exposed.insert(number, Exposed { at, told, replaced: None });
             }
         }
     }
