@@ -11,6 +11,7 @@ use cygnus_volume::VolumeSet;
 use crate::care::guardian::Guardian;
 use crate::care::report::ScrubReport;
 use crate::care::scrub::Scrub;
+use crate::clean::cleaner::Cleaner;
 use crate::clean::emptied::Emptied;
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
@@ -427,6 +428,7 @@ impl Array {
     async fn close_all(&self) -> Result<(), ArrayError> {
         let reactor = &self.reactor;
         let _step = reactor.shared.during("close");
+        Cleaner::of(reactor).until_room_for_checkpoint().await;
         self.stop_workers().await;
         reactor.shared.set_closed();
         reactor.progress.notify();
