@@ -244,7 +244,8 @@ impl Rebuilder {
         let _ = Committer::of(&self.reactor).commit_state().await;
     }
 
-    /// Members that lack nothing any more become online, and spares that lack nothing take over. Says whether any did.
+    /// Members that lack nothing any more become online, and spares that lack nothing take over. Says whether any did, or there is
+    /// something to restore again.
     async fn finish_fills(&self) -> bool {
         let nothing_lacks = |fill: &Rc<Fill>| fill.is_prepared() && self.left_segments(fill.member) == 0;
         let full: Vec<_> = Seats::of(&self.reactor).fills().into_iter().filter(nothing_lacks).collect();
@@ -254,12 +255,17 @@ impl Rebuilder {
         if full.is_empty() || Flusher::of(&self.reactor).flush_everything().await.is_err() {
             return false;
         }
+        // Where copies were lost with the caches of members, segments that had been emptied are needed again. One that left service
+        // during the flush ends all the same.
+        let lacks_again = |fill: &Rc<Fill>| {
+            Seats::of(&self.reactor).filled_device(fill).is_some() && self.left_segments(fill.member) > 0
+        };
+        let full: Vec<_> = full.into_iter().filter(|fill| !lacks_again(fill)).collect();
+        if full.is_empty() {
+            return true;
+        }
         let mut relieved = Vec::new();
         for fill in &full {
-            // One that left service during the flush lacks what was begun since.
-            if Seats::of(&self.reactor).filled_device(fill).is_some() {
-                assert_eq!(self.left_segments(fill.member), 0, "what was begun since has the column");
-            }
             match &fill.successor {
                 Some(spare) => relieved
                     .extend(Succession::of(&self.reactor).hand_over(fill.member, spare).map(|was| (fill.member, was))),
