@@ -25,8 +25,8 @@ pub enum Found {
     Nothing,
     /// Something else; the text names it.
     Other(String),
-    /// It could not be looked at; the text says why.
-    Unreadable(String),
+    /// It could not be looked at, and why.
+    Unreadable(HostError),
 }
 
 /// A member of an array as it was found.
@@ -64,26 +64,23 @@ fn look_at_all<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<(&'a 
         Awaited::new(path, move || look(&place)).map(|awaited| (path, awaited))
     };
     let awaited: Vec<_> = paths.map(ask).collect::<Result<_, _>>()?;
-    Ok(awaited
-        .into_iter()
-        .map(|(path, found)| (path, found.wait().unwrap_or_else(|error| Found::Unreadable(error.to_string()))))
-        .collect())
+    Ok(awaited.into_iter().map(|(path, found)| (path, found.wait().unwrap_or_else(Found::Unreadable))).collect())
 }
 
-fn read(path: &Path) -> Result<Found, String> {
-    // Both errors name the path themselves.
-    let device = Device::open(path, Access::ReadOnly).map_err(|error| error.to_string())?;
-    let path = place::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
+fn read(path: &Path) -> Result<Found, HostError> {
+    let device = Device::open(path, Access::ReadOnly)?;
+    let unreadable = |source| HostError::Read { path: path.to_owned(), source };
+    let at = place::absolute(path).map_err(unreadable)?;
     let size = device.size();
     if size < SUPERBLOCK_AREA {
         return Ok(Found::Other(format!("{}, too small for a member", ByteSize(size))));
     }
-    let read = |offset, length| device.read_now(offset, length).map_err(|error| format!("{}: {error}", path.display()));
+    let read = |offset, length| device.read_now(offset, length).map_err(unreadable);
     let (head, unread) = read_head(read)?;
     match Slots::read(&head) {
         Ok(slots) => {
             let spoiled = slots.copies.iter().flatten().find_map(SlotCopy::spoiled).cloned();
-            Ok(Found::Member(Box::new(Member { path, size, superblock: slots.newest, spoiled })))
+            Ok(Found::Member(Box::new(Member { path: at, size, superblock: slots.newest, spoiled })))
         }
         Err(SuperblockError::NotASuperblock) => {
             unread.map_or(Ok(()), Err)?;
@@ -96,7 +93,7 @@ fn read(path: &Path) -> Result<Found, String> {
 }
 
 /// All superblock slots, and what kept a copy from being read: that one is zeros, and the others count.
-fn read_head(read: impl Fn(u64, usize) -> Result<Vec<u8>, String>) -> Result<(Vec<u8>, Option<String>), String> {
+fn read_head<E>(read: impl Fn(u64, usize) -> Result<Vec<u8>, E>) -> Result<(Vec<u8>, Option<E>), E> {
     let mut offsets = SUPERBLOCK_OFFSETS.as_flattened().to_vec();
     offsets.sort_unstable();
     let (mut head, mut unread) = (Vec::new(), None);
@@ -159,7 +156,7 @@ impl Assembly {
                 )),
                 Found::Nothing => remarks.push(format!("{} holds nothing", path.display())),
                 Found::Other(what) => remarks.push(format!("{} holds {what}", path.display())),
-                Found::Unreadable(why) => remarks.push(why),
+                Found::Unreadable(why) => remarks.push(why.to_string()),
             }
         }
         match assemble(found).into_values().next() {

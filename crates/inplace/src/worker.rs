@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
-use cygnus_engine::{Job, JobKind, JobState, change_member};
+use cygnus_engine::{ArrayError, Job, JobKind, JobState, change_member};
 use cygnus_format::{MemberState, VolumeDesc};
 use cygnus_runtime::race;
 use cygnus_types::{BLOCK, Nanos};
+use thiserror::Error;
 
 use crate::bad_places::Mended;
 use crate::error::RaidError;
@@ -14,6 +15,23 @@ use crate::intent::QUIET;
 
 /// Rest after each stripe while clients are at work: what is left for them is most of what the devices can do.
 const GIVE_WAY: Nanos = Nanos::millis(1);
+
+/// Why a member's device is not filled to its end.
+#[derive(Debug, Error)]
+enum FillError {
+    #[error("the device is out of service: {0}")]
+    OutOfService(String),
+    /// What is beyond redundancy must not be made up, so filling ends there.
+    #[error(
+        "{device}: the stripe of {place} cannot be made, since another device cannot read its part of it; write that stripe anew, or \
+         copy what is there to another array; filling begins again when the array is opened"
+    )]
+    BeyondRedundancy { device: String, place: String },
+    #[error(transparent)]
+    Raid(#[from] RaidError),
+    #[error(transparent)]
+    NotRecorded(#[from] ArrayError),
+}
 
 /// Counts a worker as long as it is at work.
 struct AtWork(Rc<Inner>);
@@ -184,15 +202,15 @@ impl Inner {
                 JobState::Done
             }
             Ok(false) => JobState::Cancelled,
-            Err(why) => JobState::Failed(why),
+            Err(why) => JobState::Failed(why.to_string()),
         };
         job.end(state);
         self.changed.notify();
     }
 
-    /// Why a member cannot be filled, and what to do. What is beyond redundancy must not be made up, so filling ends there.
-    fn cannot_fill(&self, member: usize, error: &RaidError) -> String {
-        let RaidError::Unreadable(block) = error else { return error.to_string() };
+    /// Why a stripe of a member cannot be filled.
+    fn cannot_fill(&self, member: usize, error: RaidError) -> FillError {
+        let RaidError::Unreadable(block) = error else { return error.into() };
         let at = block.0 * BLOCK as u64;
         let volumes = self.ledger().state.borrow().volumes.clone();
         let holds = |desc: &&VolumeDesc| {
@@ -203,37 +221,33 @@ impl Inner {
             Some(desc) => format!("byte {} of volume {}", at - (u64::from(desc.start_mib) << 20), desc.name),
             None => format!("byte {at} of the array, which no volume has"),
         };
-        format!(
-            "{}: the stripe of {place} cannot be made, since another device cannot read its part of it; write that stripe \
-             anew, or copy what is there to another array; filling begins again when the array is opened",
-            self.device_name(member)
-        )
+        FillError::BeyondRedundancy { device: self.device_name(member), place }
     }
 
     /// `false` if the array was closed meanwhile.
-    async fn try_fill(&self, member: usize, job: &Job, regions: &[u32]) -> Result<bool, String> {
+    async fn try_fill(&self, member: usize, job: &Job, regions: &[u32]) -> Result<bool, FillError> {
         let core = self.core();
         let intent = self.ledger().intent().expect("without redundancy nobody is filled");
         // It may leave, and be back, while somebody else is waited for.
         let slot = core.slot(member);
-        let left = || Err(format!("the device is out of service: {}", core.device(member).why.borrow()));
+        let left = || Err(FillError::OutOfService(core.device(member).why.borrow().clone()));
         let mut seen = self.raid.counters().written;
         for stripe in regions.iter().flat_map(|&region| intent.stripes_of(region)) {
             if self.closing.get() {
                 return Ok(false);
             }
             if core.serves(slot) {
-                core.fill_stripe(stripe, member).await.map_err(|error| self.cannot_fill(member, &error))?;
+                core.fill_stripe(stripe, member).await.map_err(|error| self.cannot_fill(member, error))?;
             }
             if !core.serves(slot) {
-                core.settle().await.map_err(|error| error.to_string())?;
+                core.settle().await?;
                 return left();
             }
             core.filled_below(member, stripe + 1);
             job.advance(self.chunk_bytes());
             self.give_way(&mut seen).await;
         }
-        core.flush().await.map_err(|error| error.to_string())?;
+        core.flush().await?;
         let _alone = self.admin.take().await;
         if !core.serves(slot) {
             return left();
@@ -245,7 +259,7 @@ impl Inner {
         }
         // From here on what it misses is another departure's matter.
         core.filled_below(member, u64::MAX);
-        self.commit().await.map_err(|error| error.to_string())?;
+        self.commit().await?;
         Ok(true)
     }
 }

@@ -7,17 +7,19 @@
 use crate::error::RequestError;
 use crate::event::ServerEvent;
 use crate::files::{FileId, file_id};
-use cygnus_engine::{Array, Sought};
+use cygnus_engine::{Array, Disbelief, NotLetIn, Sought};
+use cygnus_host::HostError;
 use cygnus_host::members::{Found, look};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{MemberIx, Nanos};
-use cygnus_uring::{Access, Device};
+use cygnus_uring::{Access, Device, OpenError};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
+use thiserror::Error;
 
 /// How often to see whether somebody is to be sent, or is back.
 const TURN: Nanos = Nanos::secs(1);
@@ -26,7 +28,28 @@ const FIRST: Nanos = Nanos::secs(2);
 /// It is doubled with each look that finds nothing, up to this.
 const LONGEST: Nanos = Nanos::secs(60);
 
-const SILENT: &str = "what is at its path gives no answer";
+/// Why a member is not where it was last seen.
+#[derive(Debug, Error)]
+enum NotThere {
+    #[error("what is at its path gives no answer")]
+    Silent,
+    #[error("its device is being opened")]
+    IsOpened,
+    #[error("there is nothing at its path")]
+    NoPath,
+    #[error("what is at its path holds {0}")]
+    Other(String),
+    #[error("what is at its path {0}")]
+    Disbelieved(#[from] Disbelief),
+    #[error(transparent)]
+    Unreadable(#[from] HostError),
+    #[error(transparent)]
+    NotOpened(#[from] OpenError),
+    #[error(transparent)]
+    NotKnown(#[from] RequestError),
+    #[error(transparent)]
+    NotLetIn(#[from] NotLetIn),
+}
 
 /// What a look at a place brought.
 enum Brought {
@@ -34,8 +57,8 @@ enum Brought {
     Known(FileId),
     /// The member, opened.
     Opened(FileId, Device),
-    /// Why the member is not there, in words.
-    Nothing(String),
+    /// Why the member is not there.
+    Nothing(NotThere),
 }
 
 /// A member that is looked for.
@@ -117,10 +140,10 @@ async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought
         None if seeker.rt.now() < search.due => {}
         None => search.out = send(place, seeker.places.known_ids(), sought),
         // A second one would be held up like the first.
-        Some(Err(TryRecvError::Empty)) => drop(seeker.searches.note(member, SILENT)),
+        Some(Err(TryRecvError::Empty)) => drop(seeker.searches.note(member, &NotThere::Silent.to_string())),
         Some(brought) => {
             search.out = None;
-            if let Err(why) = shown(seeker, member, brought.ok()).await
+            if let Err(why) = shown(seeker, member, brought.ok()).await.map_err(|why| why.to_string())
                 && seeker.searches.note(member, &why)
             {
                 seeker.places.tell(&ServerEvent::LookedFor { member, place: &place, why: &why });
@@ -132,13 +155,13 @@ async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought
 }
 
 /// Shows the array what was found.
-async fn shown<P: Places>(seeker: &Seeker<P>, member: MemberIx, brought: Option<Brought>) -> Result<(), String> {
-    let device = match brought.ok_or(SILENT)? {
+async fn shown<P: Places>(seeker: &Seeker<P>, member: MemberIx, brought: Option<Brought>) -> Result<(), NotThere> {
+    let device = match brought.ok_or(NotThere::Silent)? {
         Brought::Nothing(why) => return Err(why),
-        Brought::Known(id) => seeker.places.known_as(id).ok_or("its device is being opened")?,
-        Brought::Opened(id, device) => seeker.places.opened(id, &device).await.map_err(|error| error.to_string())?,
+        Brought::Known(id) => seeker.places.known_as(id).ok_or(NotThere::IsOpened)?,
+        Brought::Opened(id, device) => seeker.places.opened(id, &device).await?,
     };
-    seeker.array.show(member, &device).await.map_err(|error| error.to_string())
+    Ok(seeker.array.show(member, &device).await?)
 }
 
 fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<Brought>> {
@@ -151,20 +174,23 @@ fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<B
 
 /// What is at a place, opened if it is the member; blocking.
 fn find(place: &Path, known: &[FileId], sought: &Sought) -> Brought {
-    let Ok(id) = file_id(place) else { return Brought::Nothing("there is nothing at its path".into()) };
-    let found = match look(place) {
-        Found::Member(found) => sought.judge(&found.superblock, found.size).map(drop).map_err(|why| why.to_string()),
-        Found::Nothing => Err("holds nothing".into()),
-        Found::Other(what) => Err(format!("holds {what}")),
-        Found::Unreadable(why) => return Brought::Nothing(why),
-    };
-    match found {
-        Err(why) => Brought::Nothing(format!("what is at its path {why}")),
-        Ok(()) if known.contains(&id) => Brought::Known(id),
-        Ok(()) => match Device::open(place, Access::Exclusive) {
-            Ok(device) => Brought::Opened(id, device),
-            Err(error) => Brought::Nothing(error.to_string()),
-        },
+    match found_at(place, known, sought) {
+        Ok(brought) => brought,
+        Err(why) => Brought::Nothing(why),
+    }
+}
+
+fn found_at(place: &Path, known: &[FileId], sought: &Sought) -> Result<Brought, NotThere> {
+    let id = file_id(place).map_err(|_| NotThere::NoPath)?;
+    match look(place) {
+        Found::Member(found) => sought.judge(&found.superblock, found.size).map(drop)?,
+        Found::Nothing => return Err(NotThere::Other("nothing".into())),
+        Found::Other(what) => return Err(NotThere::Other(what)),
+        Found::Unreadable(why) => return Err(why.into()),
+    }
+    match known.contains(&id) {
+        true => Ok(Brought::Known(id)),
+        false => Ok(Brought::Opened(id, Device::open(place, Access::Exclusive)?)),
     }
 }
 
