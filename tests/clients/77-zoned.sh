@@ -4,6 +4,7 @@
 [[ ${PRESET:-swan} == swan ]] || { echo "N/A: it makes an array of its own" >&2 && exit 78; }
 export PRESET=log-raid GROUP_COUNT=1 RAID=2+1
 . "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/loaded.sh"
 need /usr/bin/python3 nbdinfo fio jq
 only_on cygnus "the stand-ins know no zones"
 
@@ -23,41 +24,12 @@ refused() {
     ! cygnus "$DIR" "${@:2}" >"$DIR/refused" 2>&1 || fail "${*:2} succeeded"
     grep -q -- "$1" "$DIR/refused" || fail "${*:2}: $(cat "$DIR/refused")"
 }
-verify() { # IO_SIZE SEED
-    fio --name=v --ioengine=nbd --uri="$URI" --rw=randwrite --bsrange=4k-256k --iodepth=8 --size=120m --io_size="$1" \
-        --randseed="$2" --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 --fsync=32 >"$DIR/fio" 2>&1 ||
-        fail "fio: $(tail -20 "$DIR/fio")"
-}
 verify 400m 1
 written() { cygnus "$DIR" --json zoned show "zoned:$DIR/$1" | jq .written_bytes; }
 (($(written z0) > 32 << 20)) || fail "zones hold $(written z0) bytes"
 say "$(cygnus "$DIR" zoned show "zoned:$DIR/z0" | tr -s ' \n' ' ')"
 
-for round in 1 2 3; do
-    # Until it is killed one client writes without a pause; what another had flushed before must be there afterwards.
-    python "$round" <<'P'
-import sys
-from client import *
-h = connect()
-for at in range(32):
-    h.pwrite(data(100 * KIB, int(sys.argv[1]) * 100 + at), at * 4 * MIB)
-h.flush()
-P
-    fio --name=load --ioengine=nbd --uri="$URI" --rw=randwrite --bs=16k --iodepth=16 --offset=1m --size=2m --time_based --runtime=20 \
-        >"$DIR/load" 2>&1 &
-    LOAD=$!
-    sleep 1
-    kill9
-    wait $LOAD || true
-    start
-    python "$round" <<'P'
-import sys
-from client import *
-h = connect()
-for at in range(32):
-    same(h, at * 4 * MIB, data(100 * KIB, int(sys.argv[1]) * 100 + at), f"write {at} of round {sys.argv[1]}")
-P
-done
+kill_under_load 3
 
 # A member is lost; another device with zones, full of something else, takes its place.
 cygnus "$DIR" array create other --preset log-raid --raid 1+0 --segment 2MiB "zoned:$DIR/z3" >>"$DIR/server.log" 2>&1 || fail "other"

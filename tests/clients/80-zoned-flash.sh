@@ -4,6 +4,7 @@
 [[ ${PRESET:-swan} == swan ]] || { echo "N/A: it makes an array of its own" >&2 && exit 78; }
 export PRESET=log-raid GROUP_COUNT=1 RAID=2+1
 . "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/loaded.sh"
 need /usr/bin/python3 nbdinfo fio jq
 only_on cygnus "the stand-ins know no zones"
 
@@ -15,37 +16,8 @@ cygnus "$DIR" array create tank --preset log-raid --raid 2+1 "zoned:$DIR/f0" "zo
     >>"$DIR/server.log" 2>&1 || fail "creating the array: $(tail -3 "$DIR/server.log")"
 cygnus "$DIR" volume create "tank/$EXPORT" --size 128MiB >>"$DIR/server.log" 2>&1
 start
-
-verify() { # IO_SIZE SEED
-    fio --name=v --ioengine=nbd --uri="$URI" --rw=randwrite --bsrange=4k-256k --iodepth=8 --size=120m --io_size="$1" \
-        --randseed="$2" --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 --fsync=32 >"$DIR/fio" 2>&1 ||
-        fail "fio: $(tail -20 "$DIR/fio")"
-}
 verify 400m 1
-for round in 1 2 3 4; do
-    python "$round" <<'P'
-import sys
-from client import *
-h = connect()
-for at in range(32):
-    h.pwrite(data(100 * KIB, int(sys.argv[1]) * 100 + at), at * 4 * MIB)
-h.flush()
-P
-    fio --name=load --ioengine=nbd --uri="$URI" --rw=randwrite --bs=16k --iodepth=16 --offset=1m --size=2m --time_based --runtime=20 \
-        >"$DIR/load" 2>&1 &
-    LOAD=$!
-    sleep 1
-    kill9
-    wait $LOAD || true
-    start
-    python "$round" <<'P'
-import sys
-from client import *
-h = connect()
-for at in range(32):
-    same(h, at * 4 * MIB, data(100 * KIB, int(sys.argv[1]) * 100 + at), f"write {at} of round {sys.argv[1]}")
-P
-done
+kill_under_load 4
 say "$(cygnus "$DIR" zoned show "zoned:$DIR/f0" | tr -s ' \n' ' ')"
 (($(cygnus "$DIR" --json zoned show "zoned:$DIR/f0" | jq .partly_written) <= 8)) || fail "more zones are partly written than may be"
 cygnus "$DIR" array replace tank 1 "zoned:$DIR/f3" --force --wait >>"$DIR/server.log" 2>&1 || fail "array replace: $(tail -3 "$DIR/server.log")"

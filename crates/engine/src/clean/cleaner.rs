@@ -35,7 +35,7 @@ const MOST_PENDING: usize = 4;
 const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
 
 /// How long an array that is closed waits for room for its last checkpoint, while cleaning may give some.
-const LONGEST_END: Nanos = Nanos::secs(30);
+const LONGEST_END: Nanos = Nanos::secs(10);
 
 /// How far cleaning has gone through a victim.
 #[derive(Clone, Copy, PartialEq, Eq)]
