@@ -34,9 +34,6 @@ const MOST_PENDING: usize = 4;
 /// several that have each taken a part of the room could wait for one another for ever.
 const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
 
-/// How long an array that is closed waits for room for its last checkpoint, while cleaning may give some.
-const LONGEST_END: Nanos = Nanos::secs(10);
-
 /// How far cleaning has gone through a victim.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Through {
@@ -63,23 +60,6 @@ impl Cleaner {
             choice: Choice::of(reactor),
             evacuator: Evacuator::of(reactor),
             checkpointer: Checkpointer::of(reactor),
-        }
-    }
-
-    /// Waits for what cleaning has under way, where the last checkpoint of a session would find no room else: to move what a victim
-    /// holds it may have taken all that was free.
-    pub(crate) async fn until_room_for_checkpoint(&self) {
-        let (home, shared) = (self.reactor.home(), &self.reactor.shared);
-        let is_at_work = || home.cleaning.releasing.get() || !home.cleaning.victims.borrow().is_empty();
-        let may_gain = || !shared.is_stopped() && !shared.segments.any_is_damaged() && shared.fault().is_none();
-        let until = self.reactor.rt.now() + LONGEST_END;
-        while is_at_work()
-            && may_gain()
-            && home.space.borrow().is_down_to_checkpoint(shared)
-            && self.reactor.rt.now() < until
-        {
-            let changed = home.space_changed.wait();
-            either(changed, self.reactor.rt.sleep(LOOK_AGAIN)).await;
         }
     }
 

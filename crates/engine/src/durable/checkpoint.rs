@@ -306,13 +306,17 @@ impl Checkpointer {
     }
 
     async fn append_page(&self, page: &Page, generation: u64) -> Result<(), Fault> {
+        let (writer, space) = (self.reactor.writer(Lane::Meta), &self.reactor.home().space);
         loop {
             let progress = self.reactor.progress.wait();
             self.reactor.shared.check_fault()?;
-            if self.reactor.writer(Lane::Meta).borrow_mut().append_page(&self.reactor, page, generation)
-                == Appended::Done
-            {
+            if writer.borrow_mut().append_page(&self.reactor, page, generation) == Appended::Done {
                 return Ok(());
+            }
+            // Of an array that is closed nothing is moved any more.
+            let waits_for_segment = !writer.borrow_mut().has_segment(&self.reactor);
+            if waits_for_segment && self.reactor.shared.is_closed() && space.borrow().gives_nothing() {
+                return Err(Fault("there is no room for it".into()));
             }
             progress.await;
         }

@@ -180,6 +180,11 @@ impl Space {
         u64::from(self.free_in_all()) <= checkpoint + u64::from(shared.policies.relocation_reserve)
     }
 
+    /// Whether no segment is free, nor will be unless something is moved.
+    pub(crate) fn gives_nothing(&self) -> bool {
+        self.free_in_all() == 0 && self.pending.is_empty() && self.releases == 0
+    }
+
     /// Free segments that writers may not take.
     pub(crate) fn kept_free(&self, shared: &Shared) -> u32 {
         self.views(shared).iter().map(|view| view.reserve).sum()
