@@ -248,7 +248,10 @@ impl Oracle {
             numbers.push((number, block.begin(Change { range, version, certain }, now, horizon)));
         };
         match kind {
-            Kind::Trim => state.blocks.range_mut(blocks_of(offset, len)).for_each(|(&n, block)| begin(n, block)),
+            // A write that begins beside it may be the first one of its block. Of a long discard only those count that were written before.
+            Kind::Trim if len > SMALL * BLOCK as u64 => {
+                state.blocks.range_mut(blocks_of(offset, len)).for_each(|(&n, block)| begin(n, block));
+            }
             _ => blocks_of(offset, len).for_each(|n| begin(n, state.block(n))),
         }
         let durable = fua || state.level == Acknowledged::Durable;
