@@ -68,7 +68,7 @@ struct Volume {
     level: Acknowledged,
     /// Blocks of a page.
     page: u64,
-    /// Those that may ever have held anything; all others are zeros.
+    /// Those that may ever have held anything, and all of a small volume; others are zeros.
     blocks: BTreeMap<u64, Block>,
     /// Start of the last flush that completed.
     flushed: u64,
@@ -123,10 +123,22 @@ impl Volume {
         }
     }
 
+    fn is_small(&self) -> bool {
+        self.size / BLOCK as u64 <= SMALL
+    }
+
+    /// Of a small volume a trim names each block: a write beside it may be the first one of its block.
+    fn know_each(&mut self) {
+        if self.is_small() {
+            for number in 0..self.size / BLOCK as u64 {
+                self.block(number);
+            }
+        }
+    }
+
     /// Blocks of a volume that is not too large to look at each, else those that may hold anything.
     fn known(&self) -> Vec<u64> {
-        let blocks = self.size / BLOCK as u64;
-        if blocks <= SMALL { (0..blocks).collect() } else { self.blocks.keys().copied().collect() }
+        if self.is_small() { (0..self.size / BLOCK as u64).collect() } else { self.blocks.keys().copied().collect() }
     }
 }
 
@@ -159,7 +171,7 @@ impl Oracle {
     pub(crate) fn create(&mut self, size: u64, level: Acknowledged, paging: Paging) -> u32 {
         let number = self.next_volume;
         self.next_volume += 1;
-        let volume = Volume {
+        let mut volume = Volume {
             size,
             level,
             page: paging.blocks().into(),
@@ -170,11 +182,12 @@ impl Oracle {
             told: 0,
             forgone: Forgone::default(),
         };
+        volume.know_each();
         self.volumes.insert(number, volume);
         number
     }
 
-    /// Somebody will write these blocks of a volume. A trim goes by those that are known when it begins: of a volume of
+    /// Somebody will write these blocks of a large volume. A trim goes by those that are known when it begins: of a volume of
     /// billions of blocks it cannot name each.
     pub(crate) fn will_be_written(&mut self, volume: u32, offset: u64, len: u64) {
         for number in blocks_of(offset, len) {
@@ -215,6 +228,7 @@ impl Oracle {
         }
         volume.forgone.resize(size / BLOCK as u64);
         volume.size = size;
+        volume.know_each();
     }
 
     fn volume(&mut self, volume: u32) -> &mut Volume {
@@ -248,10 +262,7 @@ impl Oracle {
             numbers.push((number, block.begin(Change { range, version, certain }, now, horizon)));
         };
         match kind {
-            // A write that begins beside it may be the first one of its block. Of a long discard only those count that were written before.
-            Kind::Trim if len > SMALL * BLOCK as u64 => {
-                state.blocks.range_mut(blocks_of(offset, len)).for_each(|(&n, block)| begin(n, block));
-            }
+            Kind::Trim => state.blocks.range_mut(blocks_of(offset, len)).for_each(|(&n, block)| begin(n, block)),
             _ => blocks_of(offset, len).for_each(|n| begin(n, state.block(n))),
         }
         let durable = fua || state.level == Acknowledged::Durable;
