@@ -1,5 +1,5 @@
 # A volume of 128 MiB under load: random writes that are read again, and servers that are killed under a client's writes. Sourced after
-# common.sh, which needs fio and python.
+# common.sh; needs fio, and python3 with libnbd.
 
 # verify IO_SIZE SEED: random writes with checksums, all read again.
 verify() {

@@ -404,9 +404,10 @@ impl Array {
         Box::pin(async move { Ok(Checkpointer::of(&self.reactor).checkpoint().await?) })
     }
 
-    /// Closes the array cleanly: everything durable, a checkpoint of all of it, and no scan at the next opening. Where cleaning that was
-    /// under way has all room there is no checkpoint, and the next opening scans. Volumes
+    /// Closes the array cleanly: everything durable, a checkpoint of all of it, and no scan at the next opening. Volumes
     /// answer [`VolumeError::Gone`] from the start of this. Members that are awaited are awaited for some seconds more.
+    ///
+    /// Where cleaning that was under way has all room, there is no checkpoint: everything is durable, and the next opening scans.
     ///
     /// # Errors
     /// When not everything could be made durable; the next opening will then recover as after a crash.

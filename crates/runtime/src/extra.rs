@@ -74,7 +74,7 @@ pub struct ZoneInfo {
     pub start: u64,
     /// Bytes of it that can be written.
     pub capacity: u64,
-    /// Where it goes on, in bytes of the device; `None`: anywhere, it is conventional.
+    /// Where it goes on, in bytes of the device, at most behind what can be written; `None`: anywhere, it is conventional.
     pub pointer: Option<u64>,
 }
 

@@ -57,9 +57,10 @@ enum Brought {
     Known(FileId),
     /// The member, opened.
     Opened(FileId, Device),
-    /// Why the member is not there.
-    Nothing(NotThere),
 }
+
+/// The member, or why it is not there.
+type Answer = Result<Brought, NotThere>;
 
 /// A member that is looked for.
 struct Search {
@@ -68,7 +69,7 @@ struct Search {
     /// How long to wait after that.
     nap: Nanos,
     /// Somebody is looking.
-    out: Option<Receiver<Brought>>,
+    out: Option<Receiver<Answer>>,
 }
 
 /// Where members were, and the devices of the process.
@@ -143,7 +144,8 @@ async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought
         Some(Err(TryRecvError::Empty)) => drop(seeker.searches.note(member, &NotThere::Silent.to_string())),
         Some(brought) => {
             search.out = None;
-            if let Err(why) = shown(seeker, member, brought.ok()).await.map_err(|why| why.to_string())
+            let brought = brought.unwrap_or(Err(NotThere::Silent));
+            if let Err(why) = shown(seeker, member, brought).await.map_err(|why| why.to_string())
                 && seeker.searches.note(member, &why)
             {
                 seeker.places.tell(&ServerEvent::LookedFor { member, place: &place, why: &why });
@@ -155,16 +157,15 @@ async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought
 }
 
 /// Shows the array what was found.
-async fn shown<P: Places>(seeker: &Seeker<P>, member: MemberIx, brought: Option<Brought>) -> Result<(), NotThere> {
-    let device = match brought.ok_or(NotThere::Silent)? {
-        Brought::Nothing(why) => return Err(why),
+async fn shown<P: Places>(seeker: &Seeker<P>, member: MemberIx, brought: Answer) -> Result<(), NotThere> {
+    let device = match brought? {
         Brought::Known(id) => seeker.places.known_as(id).ok_or(NotThere::IsOpened)?,
         Brought::Opened(id, device) => seeker.places.opened(id, &device).await?,
     };
     Ok(seeker.array.show(member, &device).await?)
 }
 
-fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<Brought>> {
+fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<Answer>> {
     let (sender, receiver) = channel();
     // If the server has ended meanwhile, nobody wants it any more.
     let errand = move || drop(sender.send(find(&place, &known, &sought)));
@@ -173,14 +174,7 @@ fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<B
 }
 
 /// What is at a place, opened if it is the member; blocking.
-fn find(place: &Path, known: &[FileId], sought: &Sought) -> Brought {
-    match found_at(place, known, sought) {
-        Ok(brought) => brought,
-        Err(why) => Brought::Nothing(why),
-    }
-}
-
-fn found_at(place: &Path, known: &[FileId], sought: &Sought) -> Result<Brought, NotThere> {
+fn find(place: &Path, known: &[FileId], sought: &Sought) -> Answer {
     let id = file_id(place).map_err(|_| NotThere::NoPath)?;
     match look(place) {
         Found::Member(found) => sought.judge(&found.superblock, found.size).map(drop)?,

@@ -51,16 +51,19 @@ impl ZoneTable {
         zone * self.zone
     }
 
+    /// Which of the sequential zones a block would lie in.
+    fn nth_sequential(&self, block: u64) -> Option<usize> {
+        (block / self.zone).checked_sub(self.conventional).map(|n| n as usize)
+    }
+
     fn sequential_at(&mut self, block: u64) -> Option<&mut Zone> {
-        let zone = (block / self.zone).checked_sub(self.conventional)?;
-        self.sequential.get_mut(zone as usize)
+        let n = self.nth_sequential(block)?;
+        self.sequential.get_mut(n)
     }
 
     /// Whether nothing was written there since the zone was reset.
     pub(crate) fn is_unwritten(&self, block: u64) -> bool {
-        let zone =
-            (block / self.zone).checked_sub(self.conventional).and_then(|zone| self.sequential.get(zone as usize));
-        zone.is_some_and(|zone| block >= zone.pointer)
+        self.nth_sequential(block).and_then(|n| self.sequential.get(n)).is_some_and(|zone| block >= zone.pointer)
     }
 
     /// Where a sequential zone ends that begins at a block: behind all of it that can be written.

@@ -3,10 +3,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use cygnus_runtime::{BufSlice, DeviceIx, Extra, IoError, Op, OpFuture, Outcome, Runtime};
+use cygnus_runtime::{BufSlice, DeviceIx, Extra, IoError, Op, OpFuture, Runtime};
 use cygnus_types::BLOCK;
 
-use crate::ground::Ground;
+use crate::ground::{Ground, told_in};
 use crate::table::{Pointer, Zoned};
 
 /// See the crate's text. Clones are the same device on the same reactor.
@@ -46,9 +46,7 @@ impl ZonedDevice {
         if known != Pointer::Unknown {
             return Ok(known);
         }
-        let Outcome::Zone(info) = self.ask(rt, Extra::Report { zone }).await? else {
-            unreachable!("a report tells of a zone")
-        };
+        let info = told_in(self.ask(rt, Extra::Report { zone }).await?);
         let found = info.pointer.map_or(Pointer::Anywhere, |at| Pointer::At(at / BLOCK as u64));
         self.zoned().table().zone(zone).pointer = found;
         Ok(found)

@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_runtime::{BufSlice, DeviceIx, Event, Extra, IoError, IoErrorKind, Op, OpFuture, OpId, Outcome, Runtime};
+use cygnus_runtime::{
+    BufSlice, DeviceIx, Event, Extra, IoError, IoErrorKind, Op, OpFuture, OpId, Outcome, Runtime, ZoneInfo,
+};
 use cygnus_types::BLOCK;
 
 use crate::shape::LogShape;
@@ -12,6 +14,12 @@ use crate::table::Zoned;
 
 /// Zones of which the state is asked for at once.
 const REPORTS: usize = 64;
+
+/// What a report tells of.
+pub(crate) fn told_in(report: Outcome) -> ZoneInfo {
+    let Outcome::Zone(info) = report else { unreachable!("a report tells of a zone") };
+    info
+}
 
 struct Inner {
     dev: DeviceIx,
@@ -102,7 +110,7 @@ impl Ground {
 
     /// Where a zone goes on, as a report says.
     fn pointer_in(&self, zone: u32, report: Outcome) -> Option<u64> {
-        let Outcome::Zone(info) = report else { unreachable!("a report tells of a zone") };
+        let info = told_in(report);
         let blocks = self.zoned().shape.blocks_of(zone);
         info.pointer.map(|at| (blocks.start + at.saturating_sub(info.start) / BLOCK as u64).min(blocks.end))
     }

@@ -21,7 +21,7 @@ use std::ops::Range;
 use cygnus_runtime::{BufSlice, Extra, IoError, Op, Outcome, Runtime};
 use cygnus_types::BLOCK;
 
-use crate::ground::Ground;
+use crate::ground::{Ground, told_in};
 use crate::logged::HeadLog;
 use crate::pieces::{all, part};
 use crate::shape::written;
@@ -98,12 +98,11 @@ impl Ground {
         buf.zero(0..buf.len());
         for (zone, piece) in self.zoned().shape.pieces_beneath(blocks.clone()) {
             let report = rt.submit_beneath(Op::Extra { dev: self.dev(), what: Extra::Report { zone } }).await?;
-            let Outcome::Zone(info) = report else { unreachable!("a report tells of a zone") };
-            let written = written(&piece, &info);
-            if written.is_empty() {
+            let there = written(&piece, &told_in(report));
+            if there.is_empty() {
                 continue;
             }
-            let (offset, part) = (written.start * BLOCK as u64, part(buf, &blocks, &written));
+            let (offset, part) = (there.start * BLOCK as u64, part(buf, &blocks, &there));
             match rt.submit_beneath(Op::Read { dev: self.dev(), offset, buf: part.clone() }).await {
                 Err(error) if error.kind.is_of_range() => part.zero(0..part.len()),
                 other => drop(other?),

@@ -230,9 +230,7 @@ fn cut(blocks: Range<u64>, zone: u64) -> impl Iterator<Item = Range<u64>> {
 /// What is written of a piece of a zone, both in the device's own blocks. What a drive gives behind that is anything: zeros, ones, or
 /// an error.
 pub(crate) fn written(piece: &Range<u64>, info: &ZoneInfo) -> Range<u64> {
-    // The pointer of a finished zone is at its end, behind what can be written.
-    let end = info.pointer.map(|at| at.min(info.start + info.capacity) / BLOCK as u64);
-    let end = end.map_or(piece.end, |end| end.clamp(piece.start, piece.end));
+    let end = info.pointer.map_or(piece.end, |at| (at / BLOCK as u64).clamp(piece.start, piece.end));
     piece.start..end
 }
 

@@ -27,7 +27,7 @@ use std::rc::Rc;
 use cygnus_format::{Entry, Kind, MapEntry, Place, StripeCommon, Summary};
 use cygnus_parity as parity;
 use cygnus_runtime::either;
-use cygnus_types::{BLOCK, MemberIx, Pba, VolumeId, counted};
+use cygnus_types::{BLOCK, GroupId, MemberIx, Pba, VolumeId, counted};
 
 use crate::care::member::MemberShared;
 use crate::care::watch::ASK_AWAITED;
@@ -57,12 +57,25 @@ struct Look {
     origins: Origins,
     /// All stripes that no flush has covered, of every group.
     unflushed: Vec<StripeCommon>,
-    /// The backups in the areas of the member's group, once they were wanted, and how often members of it had fallen silent by then.
+    /// Backups, once they were wanted: [`Look::backups_of`].
     backups: RefCell<Option<(u64, Rc<Backups>)>>,
     /// Columns that the member lacked and that were written anew.
     written: Cell<u64>,
     /// Stripes that have to wait for others.
     waits: Cell<bool>,
+}
+
+impl Look {
+    /// The backups in a group's areas as they are since its members had fallen silent so many times: before, some could perhaps not be
+    /// read.
+    async fn backups_of(&self, reactor: &Rc<Reactor>, group: GroupId, silences: u64) -> Rc<Backups> {
+        if let Some((_, backups)) = self.backups.borrow().as_ref().filter(|(then, _)| *then == silences) {
+            return backups.clone();
+        }
+        let backups = Rc::new(Backups::of_group(reactor, group).await);
+        *self.backups.borrow_mut() = Some((silences, backups.clone()));
+        backups
+    }
 }
 
 /// Finds out what a member lost while it was away: see the module's text.
@@ -205,12 +218,7 @@ impl Inquiry {
         wrong: &mut Vec<(u8, u32)>,
     ) {
         let common = &stripe.common;
-        let known = look.backups.borrow().as_ref().filter(|(then, _)| *then == silences).map(|(_, of)| of.clone());
-        let backups = match known {
-            Some(backups) => backups,
-            None => Rc::new(Backups::of_group(&self.reactor, common.group).await),
-        };
-        *look.backups.borrow_mut() = Some((silences, backups.clone()));
+        let backups = look.backups_of(&self.reactor, common.group, silences).await;
         let key = (common.group, common.segment, common.segment_seq, common.start_row);
         for block in backups.blocks_of(&self.reactor, key) {
             let is_it = |&(column, row): &(u8, u32)| {

@@ -184,14 +184,14 @@ impl Committer {
         let newcomers = home.records.newcomers.take();
         let is_new = |holder: &Holder| newcomers.contains(&holder.member);
         let (new, others): (Vec<_>, Vec<_>) = self.superblock_holders(generation).into_iter().partition(is_new);
-        let is_behind = |holder: &Holder| home.records.behind.borrow().contains_key(&holder.member);
-        let (returning, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_behind);
         // First those that have just become members. Did others know of it before them, a crash in this write and one in
         // the next would leave them with a superblock so old that it passes for a copy from when they were none.
         if let Err(why) = self.write_to(new, generation, &state).await {
             home.records.newcomers.borrow_mut().extend(newcomers);
             return Err(why);
         }
+        let is_behind = |holder: &Holder| home.records.behind.borrow().contains_key(&holder.member);
+        let (returning, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_behind);
         self.write_to(others, generation, &state).await?;
         // Last those that were away. Had they a superblock of a session in which no other one knows of them, they would pass for members
         // that went on without the others.

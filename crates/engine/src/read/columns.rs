@@ -134,8 +134,8 @@ impl<'a> Columns<'a> {
             .all(|(physical, row, _)| self.block(physical, row).is_none_or(|block| block.iter().all(|&byte| byte == 0)))
     }
 
-    /// From now on this is what the block holds.
-    pub(crate) fn put(&mut self, physical: u8, row: u32, block: &[u8]) {
+    /// The same, unless its column cannot be had.
+    fn put(&mut self, physical: u8, row: u32, block: &[u8]) {
         let logical = self.logical(physical);
         let range = row as usize * BLOCK..(row as usize + 1) * BLOCK;
         match (&mut self.read[logical], &mut self.computed[logical]) {
@@ -145,7 +145,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// As [`Columns::put`], also of a column that cannot be had: its other blocks count as zeros then.
+    /// From now on this is what the block holds. Of a column that cannot be had the other blocks count as zeros then.
     pub(crate) fn supply(&mut self, physical: u8, row: u32, block: &[u8]) {
         let logical = self.logical(physical);
         if self.column(logical).is_none() {

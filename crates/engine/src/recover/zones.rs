@@ -95,7 +95,7 @@ pub(crate) fn few_active_zones(reactor: &Reactor, open_segments: usize) -> Optio
     (open_segments > limit as usize).then(|| {
         format!(
             "{limit} zones of {name} can be partly written at a time, and up to {open_segments} segments are written to at once: \
-             zones will be ended early and what they lack kept aside, which is slow; use fewer reactors, or volumes that share segments"
+             zones will be ended early and what they lack kept aside, which is slow; fewer --reactors write to fewer"
         )
     })
 }

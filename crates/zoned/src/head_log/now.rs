@@ -58,9 +58,9 @@ impl Shape {
         let bytes = |blocks: &Range<u64>| (blocks.end - blocks.start) as usize * BLOCK;
         let mut all = Vec::with_capacity(bytes(&blocks));
         for (zone, piece) in self.pieces_beneath(blocks) {
-            let (written, end) = (written(&piece, &report(zone)?), all.len() + bytes(&piece));
-            if !written.is_empty() {
-                all.extend(read(written.start * BLOCK as u64, bytes(&written))?);
+            let (there, end) = (written(&piece, &report(zone)?), all.len() + bytes(&piece));
+            if !there.is_empty() {
+                all.extend(read(there.start * BLOCK as u64, bytes(&there))?);
             }
             all.resize(end, 0);
         }
