@@ -253,8 +253,16 @@ impl Mover {
 
     /// Moves one block, rebuilding it first if its column did not deliver it intact.
     pub(super) async fn move_block(&self, block: &Live, source: Source<'_>, how: &Moving, result: &mut Moved) {
-        let rebuilt = self.reactor.rt.alloc(BLOCK).full();
-        let Some((data, is_bad)) = self.obtain(block, source, &rebuilt, how, result).await else { return };
+        let rebuilt;
+        let (data, is_bad) = match source {
+            // Nearly all are, and need no memory of their own.
+            Source::Intact(data) => (data, false),
+            source => {
+                rebuilt = self.reactor.rt.alloc(BLOCK).full();
+                let Some(obtained) = self.obtain(block, source, &rebuilt, how, result).await else { return };
+                obtained
+            }
+        };
         if how.only_looks {
             return;
         }

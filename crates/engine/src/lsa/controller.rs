@@ -243,9 +243,9 @@ impl Controller {
         self.map.next_mapped(from, end, found)
     }
 
-    /// A page of the map as it is at this moment, and how many of its entries are mapped, if it is cheap to copy it whole.
-    pub(crate) fn dense_page(&self, page: u64) -> Option<([MapEntry; MAP_PAGE_ENTRIES], usize)> {
-        self.map.dense_page(page)
+    /// Copies a page of the map as it is at this moment, and says how many of its entries are mapped, if it is cheap to copy it whole.
+    pub(super) fn dense_page(&self, page: u64, into: &mut [MapEntry; MAP_PAGE_ENTRIES]) -> Option<usize> {
+        self.map.dense_page(page, into)
     }
 
     /// Calls `f` with every block that has an address, in order.

@@ -35,6 +35,8 @@ const CHUNK_BYTES: usize = CHUNK_ENTRIES as usize * size_of::<AtomicU64>();
 const CHUNKS: usize = 1 << 16;
 /// Entries in a page, the unit in which checkpoints write the map: 4096 / 8.
 pub(super) const PAGE_ENTRIES: u64 = cygnus_format::MAP_PAGE_ENTRIES as u64;
+/// Entries in a cache line.
+const ENTRIES_PER_LINE: usize = 64 / size_of::<MapEntry>();
 /// Blocks that a map can have. A bound on its root (512 KiB), not on the format.
 pub(super) const MOST_BLOCKS: u64 = CHUNKS as u64 * CHUNK_ENTRIES;
 
@@ -81,13 +83,15 @@ pub(crate) struct Map {
 /// Adds to `found` what is mapped of entries that follow each other within a page, the first of which is that of `from`. Without
 /// a branch for each entry, since which ones are mapped may be anybody's guess.
 pub(super) fn push_mapped(from: Lba, entries: impl Iterator<Item = MapEntry>, found: &mut Vec<(Lba, MapEntry)>) {
-    let mut page = [(Lba(0), MapEntry::EMPTY); PAGE_ENTRIES as usize];
+    found.reserve(PAGE_ENTRIES as usize);
+    let room = found.spare_capacity_mut();
     let mut mapped = 0;
     for (lba, entry) in (from.0..).zip(entries) {
-        page[mapped] = (Lba(lba), entry);
+        room[mapped].write((Lba(lba), entry));
         mapped += usize::from(!entry.is_empty());
     }
-    found.extend_from_slice(&page[..mapped]);
+    // SAFETY: the loop has just written all of them, one behind the other.
+    unsafe { found.set_len(found.len() + mapped) };
 }
 
 fn load(entry: &AtomicU64) -> MapEntry {
@@ -440,17 +444,20 @@ impl Map {
         None
     }
 
-    /// All entries of a page that lies in a dense chunk, as they are at this moment, and how many of them are mapped; `None`
-    /// if another kind of chunk is there.
-    pub(crate) fn dense_page(&self, page: u64) -> Option<([MapEntry; PAGE_ENTRIES as usize], usize)> {
+    /// Copies all entries of a page that lies in a dense chunk, as they are at this moment, and says how many of them are mapped;
+    /// `None` if another kind of chunk is there.
+    pub(crate) fn dense_page(&self, page: u64, into: &mut [MapEntry; PAGE_ENTRIES as usize]) -> Option<usize> {
         let (number, at) = split(Lba(page * PAGE_ENTRIES));
         let (Chunk::Dense(dense) | Chunk::Frozen(dense)) = self.chunk(number) else { return None };
-        let (mut page, mut mapped) = ([MapEntry::EMPTY; PAGE_ENTRIES as usize], 0);
-        for (copy, entry) in page.iter_mut().zip(&dense[at as usize..]) {
+        let (here, behind) = dense[at as usize..].split_at(PAGE_ENTRIES as usize);
+        // Processors foresee nothing beyond a page of memory, which is just as long.
+        behind.iter().take(PAGE_ENTRIES as usize).step_by(ENTRIES_PER_LINE).for_each(prefetch);
+        let mut mapped = 0;
+        for (copy, entry) in into.iter_mut().zip(here) {
             *copy = load(entry);
             mapped += usize::from(!copy.is_empty());
         }
-        Some((page, mapped))
+        Some(mapped)
     }
 
     /// Clears what is mapped in a range in which nobody else maps anything meanwhile, and calls `f` with what was there.

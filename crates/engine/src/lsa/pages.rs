@@ -36,6 +36,8 @@ pub(crate) struct PagesOf<'a> {
     /// Entries before `from`; those before `at` are in pages.
     found: Vec<(Lba, MapEntry)>,
     at: usize,
+    /// The page that was looked at last, where the map has its entries side by side.
+    dense: Box<[MapEntry; MAP_PAGE_ENTRIES]>,
     /// Which of the entries of pages come next, where there are any.
     next_of_pages: u64,
 }
@@ -44,7 +46,8 @@ impl PageWriter {
     /// The pages of a volume of so many blocks, but for entries that wait for a page to be full.
     pub(crate) fn of_volume<'a>(&'a mut self, controller: &'a Controller, blocks: u64) -> PagesOf<'a> {
         let packed = &mut self.packed;
-        PagesOf { packed, controller, from: Lba(0), end: Lba(blocks), found: Vec::new(), at: 0, next_of_pages: 0 }
+        let dense = Box::new([MapEntry::EMPTY; MAP_PAGE_ENTRIES]);
+        PagesOf { packed, controller, from: Lba(0), end: Lba(blocks), found: Vec::new(), at: 0, dense, next_of_pages: 0 }
     }
 
     /// The page of those that wait, if any do.
@@ -62,11 +65,11 @@ impl Iterator for PagesOf<'_> {
                 self.found.clear();
                 self.at = 0;
                 match self.dense_page() {
-                    Some((page, entries, mapped)) if mapped >= PACKED_ENTRIES => {
-                        return Some(whole(self.controller.volume, page, &entries));
+                    Some((page, mapped)) if mapped >= PACKED_ENTRIES => {
+                        return Some(whole(self.controller.volume, page, &self.dense));
                     }
-                    Some((page, entries, _)) => {
-                        push_mapped(Lba(page * PAGE_ENTRIES), entries.into_iter(), &mut self.found);
+                    Some((page, _)) => {
+                        push_mapped(Lba(page * PAGE_ENTRIES), self.dense.iter().copied(), &mut self.found);
                         continue;
                     }
                     None => match self.controller.next_own(self.from, self.end, &mut self.found) {
@@ -75,8 +78,7 @@ impl Iterator for PagesOf<'_> {
                     },
                 }
             }
-            let mut pages = self.found[self.at..].chunk_by(|(a, _), (b, _)| a.0 / PAGE_ENTRIES == b.0 / PAGE_ENTRIES);
-            let entries = pages.next().expect("something was found");
+            let entries = of_one_page(&self.found[self.at..]);
             let by_pages = self.controller.pages.is_some();
             if !by_pages && (entries.len() >= PACKED_ENTRIES || planted::is(Bug::SparsePagesWhole)) {
                 self.at += entries.len();
@@ -94,25 +96,31 @@ impl Iterator for PagesOf<'_> {
 }
 
 impl PagesOf<'_> {
-    /// The page that comes next with all its entries, and how many of these are mapped, if the map has them side by side.
-    fn dense_page(&mut self) -> Option<(u64, [MapEntry; MAP_PAGE_ENTRIES], usize)> {
+    /// Copies the page that comes next to `dense`, if the map has its entries side by side; which one it is, and how many of its
+    /// entries are mapped.
+    fn dense_page(&mut self) -> Option<(u64, usize)> {
         let (page, next) = (self.from.0 / PAGE_ENTRIES, self.from.plus(PAGE_ENTRIES));
         if !self.from.0.is_multiple_of(PAGE_ENTRIES) || next > self.end || self.controller.pages.is_some() {
             return None;
         }
-        let (entries, mapped) = self.controller.dense_page(page)?;
+        let mapped = self.controller.dense_page(page, &mut self.dense)?;
         self.from = next;
-        Some((page, entries, mapped))
+        Some((page, mapped))
     }
-}
 
-impl PagesOf<'_> {
     /// A block of the entries of pages.
     fn entries_of_pages(&mut self) -> Option<Page> {
         let (index, entries) = self.controller.pages.as_ref()?.next_dump(self.next_of_pages, self.end)?;
         self.next_of_pages = index + 1;
         Some(whole(self.controller.volume, index, &entries))
     }
+}
+
+/// Those of these entries, which are in order, that lie on the page of the first one.
+fn of_one_page(entries: &[(Lba, MapEntry)]) -> &[(Lba, MapEntry)] {
+    let page = |lba: Lba| lba.0 / PAGE_ENTRIES;
+    let first = page(entries[0].0);
+    &entries[..entries.partition_point(|&(lba, _)| page(lba) == first)]
 }
 
 /// A page whole.
