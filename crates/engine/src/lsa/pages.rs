@@ -45,9 +45,9 @@ pub(crate) struct PagesOf<'a> {
 impl PageWriter {
     /// The pages of a volume of so many blocks, but for entries that wait for a page to be full.
     pub(crate) fn of_volume<'a>(&'a mut self, controller: &'a Controller, blocks: u64) -> PagesOf<'a> {
-        let packed = &mut self.packed;
+        let (packed, from, end) = (&mut self.packed, Lba(0), Lba(blocks));
         let dense = Box::new([MapEntry::EMPTY; MAP_PAGE_ENTRIES]);
-        PagesOf { packed, controller, from: Lba(0), end: Lba(blocks), found: Vec::new(), at: 0, dense, next_of_pages: 0 }
+        PagesOf { packed, controller, from, end, found: Vec::new(), at: 0, dense, next_of_pages: 0 }
     }
 
     /// The page of those that wait, if any do.
