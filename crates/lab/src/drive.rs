@@ -85,7 +85,20 @@ impl DevicesSection {
         if let Some(unequal) = &self.unequal {
             unequal.check(&config)?;
         }
+        self.check_zones(&config)?;
         Ok(Drive::Modelled(Box::new(config)))
+    }
+
+    /// That an array can have the drive as a member, if it is to be written in order.
+    fn check_zones(&self, config: &ModelConfig) -> Result<(), String> {
+        if !config.is_zoned() {
+            return Ok(());
+        }
+        if self.precondition != Precondition::None {
+            return Err("precondition: a drive that is written in order begins with empty zones; leave it out".into());
+        }
+        let model = Model::new(config.clone()).map_err(|error| error.to_string())?;
+        cygnus_sim::check_zones(&model).map_err(|why| why.to_string())
     }
 
     /// The drive number `n` of an array, of which the drive described is the best one, in its state at the beginning.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, VolumeError, create};
+use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, VolumeError, create, refuse_in_order};
 use cygnus_fabric::Topology;
 use cygnus_inplace::{Raid, RaidError};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
@@ -166,6 +166,7 @@ impl Store {
             }
             ArrayKind::InPlace(level) => {
                 assert_eq!(cores.len(), 1, "checked when the scenario was read");
+                refuse_in_order(rt, devices)?;
                 let smallest = devices.iter().map(|device| device.size).min().unwrap_or(0);
                 let layout = section.layout(level, smallest / BLOCK as u64).map_err(Stop::Layout)?;
                 let indices: Vec<_> = devices.iter().map(|device| device.ix).collect();

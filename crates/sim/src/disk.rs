@@ -401,10 +401,11 @@ impl Disk {
                 self.stats.reads += 1;
                 self.stats.read_bytes += buf.len() as u64;
             }
-            Action::Clear { blocks } => {
-                // As drives do, and for good: the pointer says so.
-                blocks.clone().for_each(|block| self.store_durably(block, Content::Zeros));
-            }
+            // As drives do, and for good: the pointer says so.
+            Action::Clear { blocks } => match &mut self.sheet {
+                Some(sheet) => sheet.clear(blocks.clone()),
+                None => blocks.clone().for_each(|block| self.store_durably(block, Content::Zeros)),
+            },
             Action::Convert(conversion) => self.convert(conversion)?,
             Action::ReadOob { offset, blocks, into } => self.read_oob(offset / BLOCK as u64, *blocks, into)?,
             Action::Report { .. } => {}

@@ -5,14 +5,27 @@ use std::sync::Arc;
 
 use cygnus_format::DATA_START;
 use cygnus_runtime::{IoError, IoErrorKind, Rng, ZoneInfo};
+use cygnus_ssd::{Device, Model};
 use cygnus_types::BLOCK;
-use cygnus_zoned::{HEAD, Shape, Zoned};
+use cygnus_zoned::{HEAD, Shape, ShapeError, Zoned};
 
 use crate::disk::Disk;
 use crate::media::Content;
+use crate::model::zones_of;
 
 // Superblocks are never in order, and patches lie behind them.
 const _: () = assert!(DATA_START <= HEAD);
+
+/// Whether an array can have a model as a member, if that is to be written in order.
+///
+/// # Errors
+/// What its zones lack.
+pub fn check_zones(model: &Model) -> Result<(), ShapeError> {
+    match zones_of(model) {
+        Some(zones) => Shape::of(&zones, model.blocks() * BLOCK as u64).map(drop),
+        None => Ok(()),
+    }
+}
 
 impl Disk {
     /// How many blocks of a write a device with zones has taken: all, or a part from the first one on.

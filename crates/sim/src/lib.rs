@@ -79,6 +79,7 @@ pub use disk::{DiskConfig, DiskId, DiskStats, Timing};
 pub use driver::SimDriver;
 pub use faults::{FaultKind, FaultRates};
 pub use gauge::Load;
+pub use in_order::check_zones;
 pub use inject::Saved;
 pub use machine::Machine;
 pub use state::TURN;

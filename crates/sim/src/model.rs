@@ -192,27 +192,29 @@ impl Models {
     }
 }
 
+/// The zones of a model that is to be written in order.
+pub(crate) fn zones_of(model: &Model) -> Option<Zones> {
+    let (first, features) = (model.zone(0)?, model.features());
+    let is_conventional = |n: &u32| model.zone(*n).is_some_and(|zone| zone.state == ZoneState::Conventional);
+    Some(Zones {
+        bytes: first.blocks * BLOCK as u64,
+        capacity: first.capacity * BLOCK as u64,
+        conventional: Some((0..features.zones).filter(is_conventional).count() as u32),
+        active_limit: features.open_zones,
+        commands: true,
+    })
+}
+
 /// What a model can do. A device that keeps no contents can store nothing beside them.
 pub(crate) fn capabilities(model: &Model, trim: bool, keeps_contents: bool) -> Capabilities {
     let features = model.features();
-    let zones = model.zone(0).map(|first| Zones {
-        bytes: first.blocks * BLOCK as u64,
-        capacity: first.capacity * BLOCK as u64,
-        conventional: Some(
-            (0..features.zones)
-                .filter(|&n| model.zone(n).is_some_and(|zone| zone.state == ZoneState::Conventional))
-                .count() as u32,
-        ),
-        active_limit: features.open_zones,
-        commands: true,
-    });
     Capabilities {
         class: match model {
             Model::Ssd(_) => DeviceClass::Flash,
             Model::Disk(_) => DeviceClass::Disk,
         },
         trim,
-        zones,
+        zones: zones_of(model),
         resets: None,
         convert: features.convert,
         oob_bytes: if keeps_contents { features.oob_bytes as u16 } else { 0 },

@@ -13,7 +13,7 @@ use crate::cpu::{Core, CpuModel};
 use crate::disk::{Disk, DiskConfig, DiskId, DiskStats};
 use crate::driver::SimDriver;
 use crate::gauge::{Gauge, Load};
-use crate::model::capabilities;
+use crate::model::{capabilities, zones_of};
 use crate::state::{Port, State, What};
 
 /// A handle to the world. Clones lead to the same one.
@@ -43,16 +43,20 @@ impl World {
     }
 
     /// Plugs in a device, modelled or not, that holds nothing but zeros and what is written from parts of buffers that are not
-    /// known to be zeros (see [`BufPool::blank`]). It has no volatile cache and no faults of its contents: for the lab.
+    /// known to be zeros (see [`BufPool::blank`]). It has no volatile cache and no faults of its contents: for the lab. Where the
+    /// model is to be written in order, reactors have it with a [`ZonedDevice`] between them and it.
     pub fn add_blank(&self, config: DiskConfig, model: impl Into<Option<Model>>) -> DiskId {
-        let contents = self.0.borrow().contents.clone();
-        self.plug_in(Disk::blank(config, contents), model.into())
+        let (contents, model) = (self.0.borrow().contents.clone(), model.into());
+        let zones = model.as_ref().and_then(zones_of);
+        self.plug_in(Disk::blank(DiskConfig { zones, ..config }, contents), model)
     }
 
     fn plug_in(&self, mut disk: Disk, model: Option<Model>) -> DiskId {
         if let Some(model) = &model {
             assert!(model.blocks() * BLOCK as u64 >= disk.config.size, "a model is as large as its device");
             disk.capabilities = capabilities(model, disk.config.can_trim, disk.keeps_contents());
+            // The model has them.
+            disk.zones = None;
         }
         let mut state = self.0.borrow_mut();
         state.disks.push(disk);
@@ -117,7 +121,9 @@ impl World {
     pub fn blank_reactor(&self, reactor: ReactorId, disks: &[DiskId], cpu: Option<CpuModel>) -> Runtime {
         let driver = self.driver_on(reactor, disks, cpu);
         let seed = self.0.borrow_mut().rng.next_u64();
-        Runtime::new(reactor, Box::new(driver), BufPool::blank(), seed)
+        let rt = Runtime::new(reactor, Box::new(driver), BufPool::blank(), seed);
+        self.keep_zones_in_order(&rt, disks);
+        rt
     }
 
     /// Charges a reactor's core for work that no operation stands for; for nothing if the core is not modelled.

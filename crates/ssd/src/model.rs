@@ -7,7 +7,7 @@ use crate::config::{ConfigError, SsdConfig};
 use crate::counters::Counters;
 use crate::device::{Command, Device, Done, Features, Precondition, Zone};
 use crate::disk::Disk;
-use crate::disk::config::DiskConfig;
+use crate::disk::config::{DiskConfig, Recording};
 use crate::state::Ssd;
 
 /// The construction of a device of any kind.
@@ -43,6 +43,14 @@ impl ModelConfig {
         match self {
             ModelConfig::Ssd(config) => config.host.queue_depth,
             ModelConfig::Disk(config) => config.host.queue_depth,
+        }
+    }
+
+    /// Whether the device is to be written in order, in zones.
+    pub fn is_zoned(&self) -> bool {
+        match self {
+            ModelConfig::Ssd(config) => config.zone_layout().is_some(),
+            ModelConfig::Disk(config) => matches!(config.recording, Recording::HostManaged { .. }),
         }
     }
 

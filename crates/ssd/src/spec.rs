@@ -119,8 +119,12 @@ impl DeviceSpec {
     }
 }
 
-/// Replaces what `changes` names, however deep.
+/// Replaces what `changes` names, however deep. Another choice takes the place of the one that was there: both have one field alone.
 fn merge(value: &mut Value, changes: &Value) {
+    let choice = |value: &Value| value.as_object().filter(|fields| fields.len() == 1)?.keys().next().cloned();
+    if choice(value).is_some_and(|was| choice(changes).is_some_and(|now| now != was)) {
+        return *value = changes.clone();
+    }
     match (value, changes) {
         (Value::Object(fields), Value::Object(changes)) => {
             for (name, change) in changes {

@@ -1,6 +1,52 @@
 //! Arrays on modelled disks, where a random write in place costs seeks and turns and one to a log does not.
 
-use cygnus_lab::{Outcome, Scenario, run};
+use cygnus_lab::{LabError, Outcome, Scenario, run};
+
+/// A log on three drives of that description and a volume on 30 % of it, under random writes.
+fn log_on(drive: &str) -> Result<Outcome, LabError> {
+    array_on(drive, "preset = \"log-raid\"\nraid = \"2+1\"")
+}
+
+/// The same with another array.
+fn array_on(drive: &str, array: &str) -> Result<Outcome, LabError> {
+    let text = format!(
+        "name = \"log\"\n[devices]\n{drive}\n[[array]]\n{array}\n\
+         [volume]\nsize = \"30% of data\"\n[aging]\nfill = \"100%\"\noverwrite = 3\n[[workload.fio]]\ndepth = 8\nread = 50\n\
+         [run]\nduration = \"2s\"\nsample = \"1s\"\n"
+    );
+    run(&Scenario::parse("log.toml", &text)?, 0, 1, |_| {})
+}
+
+#[test]
+fn drives_that_are_written_in_order_are_members_like_others() {
+    let shingled = "preset = \"seagate-smr-8tb\"\nscale = 2048\n\
+         override.disk.recording = { host-managed = { zone = \"16MiB\", conventional = 4, open = 0 } }";
+    let flash = "preset = \"850-pro\"\nscale = 64\n\
+         override.ssd = { mapping = { zoned = { dies = 4, open = 12 } }, cache = { protected = true } }";
+    for drive in [shingled, flash] {
+        let outcome = log_on(drive).unwrap_or_else(|error| panic!("{drive}: {error}"));
+        let moved: u64 = outcome.samples.iter().map(|sample| sample.moved_blocks).sum();
+        assert!(outcome.requests > 100 && moved > 0, "{drive}: {} requests, {moved} moved", outcome.requests);
+    }
+}
+
+#[test]
+fn drives_in_order_that_no_array_can_take_are_refused_with_their_line() {
+    let zones = |zones: &str| {
+        format!("preset = \"seagate-smr-8tb\"\nscale = 2048\noverride.disk.recording = {{ host-managed = {zones} }}")
+    };
+    let shingled = zones("{ zone = \"16MiB\", conventional = 4, open = 0 }");
+    let in_place = array_on(&shingled, "preset = \"raid5\"\ndrives = 3").map(|outcome| outcome.requests);
+    let error = in_place.unwrap_err().to_string();
+    assert!(error.starts_with("log.toml:6:") && error.contains("write blocks again where they lie"), "{error}");
+    let few = zones("{ zone = \"2GiB\", conventional = 0, open = 0 }");
+    let closed = zones("{ zone = \"16MiB\", conventional = 4, open = 3 }");
+    let written = format!("{shingled}\nprecondition = \"sequential\"");
+    for (drive, words) in [(few, "too few"), (closed, "3"), (written, "empty zones")] {
+        let error = log_on(&drive).map(|outcome| outcome.requests).unwrap_err().to_string();
+        assert!(error.starts_with("log.toml:2:") && error.contains(words), "{drive}: {error}");
+    }
+}
 
 /// Four disks of that preset, RAID-5 in place and a log, under random writes.
 fn outcomes(drive: &str) -> [Outcome; 2] {

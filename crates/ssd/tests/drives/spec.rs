@@ -28,6 +28,11 @@ fn the_mappings_of_the_documentation_can_be_said() {
     let text = "preset = '850-pro'\n\
         override.ssd = { mapping = { zoned = { dies = 12, open = 8 } }, cache = { protected = true } }";
     assert!(matches!(resolve(text).unwrap().ssd().unwrap().mapping, Mapping::Zoned(_)));
+    // Instead of the shingles that the preset has.
+    let text = "preset = 'seagate-smr-8tb'\n\
+        override.disk.recording = { host-managed = { zone = '256MiB', conventional = 1, open = 0 } }";
+    let config = resolve(text).unwrap();
+    assert!(config.is_zoned() && !Preset::SeagateSmr.config().is_zoned(), "{config:?}");
 }
 
 #[test]
