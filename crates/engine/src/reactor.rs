@@ -121,6 +121,7 @@ impl Reactor {
         self.home.is_some()
     }
 
+    #[inline]
     pub(crate) fn writer(&self, lane: Lane) -> &RefCell<Writer> {
         &self.writers[lane.index()]
     }

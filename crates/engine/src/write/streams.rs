@@ -19,12 +19,19 @@ use crate::write::lane::{Lane, Own};
 /// after the other should lie together.
 const FULLER: u64 = 4;
 
-/// Where a client's write goes: the volume's stream, or the one for the heat of its first block's range. While that of its heat has no
-/// segment it goes to the other one, which only costs cleaning.
+/// Where a client's write goes: the volume's stream, or the one for the heat of its first block's range.
+#[inline]
 pub(crate) fn lane_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Lane {
     let medium = medium_of(reactor, volume, lba);
-    let Some(heat) = &reactor.shared.heat else { return lane_on(reactor, volume, medium) };
-    let [its, other] = match heat.is_hot(volume.id, lba) {
+    match &reactor.shared.heat {
+        None => lane_on(reactor, volume, medium),
+        Some(heat) => lane_by_heat(reactor, heat.is_hot(volume.id, lba), medium),
+    }
+}
+
+/// The stream for a range's heat. While it has no segment that is the other one, which only costs cleaning.
+fn lane_by_heat(reactor: &Rc<Reactor>, is_hot: bool, medium: Medium) -> Lane {
+    let [its, other] = match is_hot {
         true => [Lane::Hot(medium), Lane::Clients(medium)],
         false => [Lane::Clients(medium), Lane::Hot(medium)],
     };
@@ -174,6 +181,7 @@ pub(crate) fn lanes_of_discards(reactor: &Reactor, volume: &VolumeState) -> impl
 }
 
 /// Notes what a client has written to a lane.
+#[inline]
 pub(crate) fn note(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u64, lane: Lane) {
     // A hard constraint is never left.
     if volume.constraint.medium().is_some_and(|medium| lane.medium() != Some(medium)) {

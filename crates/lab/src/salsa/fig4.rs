@@ -23,6 +23,11 @@ const FULL: f64 = 8.0;
 const BEFORE: u64 = 20;
 const AFTER: u64 = 100;
 
+/// Bytes of the disk, of its bands, and of a zone where it has such.
+const CAPACITY: f64 = 8e12;
+const BAND: u64 = 30 << 20;
+const ZONE: u64 = 2 << 20;
+
 const RAW_PANEL: &str = "the disk as it is";
 const UNTIL_PANEL: &str = "SALSA, until it cleans";
 const STEADY: (&str, &str) = (RAW_PANEL, "its cache full");
@@ -30,6 +35,8 @@ const CLEANING_LINE: (&str, &str) = ("SALSA, while it cleans", "rate");
 const WHOLE_BANDS: &str = "Of a disk that was formatted the model rewrites only what was written of a band; here it was written in full before.";
 const LESS_FREE: &str = "Less of the space is free when writes begin than the 10 % of the paper: checkpoints, open and reserved segments take 3 %. \
     Here the volume is that much smaller.";
+const HOST_MANAGED: &str = "The figure's caption has a host-managed disk, and section 5.1.2 a drive-managed one. Here the same disk, of the same size, leaves \
+    its zones to the array.";
 const CONTRADICTION: &str = "The figure's caption has a host-managed disk; section 5.1.2 has a drive-managed one, and only such a one can be written \
     as it is. Sections 2.3 and 5.1.2 have less than 200 KiB/s, and 200 KiB/s.";
 const NOTES: [&str; 5] = [
@@ -66,30 +73,33 @@ impl Experiment for Fig4 {
         vec![
             Trial::new("raw", RAW, on_raw("")),
             Trial::new("raw, written in full before", Scheme::Serial, on_raw(written)),
-            Trial::new("SALSA", SALSA, below_salsa(scale, 90)),
-            Trial::new("SALSA, 3 % more free", Scheme::Serial, below_salsa(scale, 87)),
+            Trial::new("SALSA", SALSA, below_salsa(scale, "", 90)),
+            Trial::new("SALSA, 3 % more free", Scheme::Serial, below_salsa(scale, "", 87)),
+            Trial::new("SALSA, host-managed", Scheme::Serial, below_salsa(scale, &host_managed(scale), 90)),
         ]
     }
 
     fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
-        let [raw, full, log, freer] = trials else { unreachable!("as many as were set up") };
+        let [raw, full, log, freer, zoned] = trials else { unreachable!("as many as were set up") };
         let mut found =
             Findings::new(vec![chart(self.about().title, scale, raw, log)], NOTES.map(str::to_owned).into());
         let lasts = until_full(raw.outcome);
         found.published(RAW_PANEL, "its cache lasts", seconds(lasts));
         found.published(STEADY.0, STEADY.1, steady(raw.outcome) * 1024.0);
         found.supposed(STEADY, WHOLE_BANDS, &[(0, 1)], steady(full.outcome) * 1024.0);
-        let (ours, freed) = (Phases::of(scale, log.outcome), Phases::of(scale, freer.outcome));
+        let [ours, freed, managed] = [log, freer, zoned].map(|of| Phases::of(scale, of.outcome));
         found.published(UNTIL_PANEL, "at first", ours.first);
+        found.supposed((UNTIL_PANEL, "at first"), HOST_MANAGED, &[(2, 4)], managed.first);
         found.published(UNTIL_PANEL, "then", ours.then);
         found.published("SALSA falls before it cleans", "then / at first", ours.then / ours.first);
         found.published(CLEANING_LINE.0, CLEANING_LINE.1, ours.cleaning);
         found.supposed(CLEANING_LINE, LESS_FREE, &[(2, 3)], freed.cleaning);
+        found.supposed(CLEANING_LINE, HOST_MANAGED, &[(2, 4)], managed.cleaning);
         found.published("faster with SALSA", "cleaning / raw, its cache full", ours.cleaning / steady(raw.outcome));
         found.number("raw: until its cache is full, fitted", "MiB/s", mean_rate(lasts));
         found.number("raw, written in full before: its cache full", "KiB/s", steady(full.outcome) * 1024.0);
-        for (name, phases, of) in [("SALSA", ours, log), ("SALSA, 3 % more free", freed, freer)] {
-            let outcome = of.outcome;
+        for (phases, of) in [(ours, log), (freed, freer), (managed, zoned)] {
+            let (name, outcome) = (&of.trial.name, of.outcome);
             found.number(format!("{name}: cleaning begins, as in the paper"), "s", phases.began);
             found.number(format!("{name}: valid in victims"), "%", outcome.victim_valid_milli as f64 / 10.0);
             found.number(format!("{name}: rate of what cleaning moves"), "MiB/s", moved(scale, outcome));
@@ -113,9 +123,21 @@ fn on_raw(before: &str) -> String {
     scenario(&(disk(Scale::FULL) + before + &raw()), "100%", RAW_SECONDS as f64, 1)
 }
 
-/// SALSA with a volume of this part of the disk, all written.
-fn below_salsa(scale: Scale, percent: u32) -> String {
-    let hardware = disk(scale) + &salsa_on_disk() + "[aging]\nfill = \"100%\"\n";
+/// That the disk leaves zones to its host, a hundredth of them conventional. It has as many bytes as the one with bands; so zones are as
+/// large as what divides these: smaller than those of real disks, and parts of segments all the same.
+fn host_managed(scale: Scale) -> String {
+    let bands = (CAPACITY / scale.divisor()) as u64 / BAND;
+    let (bytes, zones) = (bands * BAND, bands * BAND / ZONE);
+    format!(
+        "override.disk = {{ capacity = \"{}B\", recording = {{ host-managed = {{ zone = \"{ZONE}B\", conventional = {}, open = 0 }} }} }}\n",
+        (bytes as f64 * scale.divisor()).ceil() as u64,
+        zones / 100
+    )
+}
+
+/// SALSA with a volume of this part of the disk, of which this is different, all written.
+fn below_salsa(scale: Scale, different: &str, percent: u32) -> String {
+    let hardware = disk(scale) + different + &salsa_on_disk() + "[aging]\nfill = \"100%\"\n";
     scenario(&hardware, &format!("{percent}%"), UNTIL / scale.divisor() + CLEANING, 2)
 }
 
