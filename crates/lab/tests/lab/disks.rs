@@ -42,7 +42,7 @@ fn drives_in_order_that_no_array_can_take_are_refused_with_their_line() {
     let few = zones("{ zone = \"2GiB\", conventional = 0, open = 0 }");
     let closed = zones("{ zone = \"16MiB\", conventional = 4, open = 3 }");
     let written = format!("{shingled}\nprecondition = \"sequential\"");
-    for (drive, words) in [(few, "too few"), (closed, "3"), (written, "empty zones")] {
+    for (drive, words) in [(few, "too few"), (closed, "only 3 of its zones"), (written, "empty zones")] {
         let error = log_on(&drive).map(|outcome| outcome.requests).unwrap_err().to_string();
         assert!(error.starts_with("log.toml:2:") && error.contains(words), "{drive}: {error}");
     }
