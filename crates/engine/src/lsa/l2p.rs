@@ -90,7 +90,8 @@ pub(super) fn push_mapped(from: Lba, entries: impl Iterator<Item = MapEntry>, fo
         room[mapped].write((Lba(lba), entry));
         mapped += usize::from(!entry.is_empty());
     }
-    // SAFETY: the loop has just written all of them, one behind the other.
+    // SAFETY: `mapped` grew by one only behind a slot that had just been written, and each index was checked against the capacity: so
+    // as many slots behind the old length hold entries.
     unsafe { found.set_len(found.len() + mapped) };
 }
 

@@ -1,5 +1,7 @@
 //! Figure 4: random writes over time to a shingled disk as it is and below SALSA.
 
+use cygnus_ssd::{ModelConfig, Preset, Recording, Shingles};
+
 use super::common::{RAW, SALSA, SEEDS, disk, mib_per_second, raw, salsa_on_disk};
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -23,9 +25,7 @@ const FULL: f64 = 8.0;
 const BEFORE: u64 = 20;
 const AFTER: u64 = 100;
 
-/// Bytes of the disk, of its bands, and of a zone where it has such.
-const CAPACITY: f64 = 8e12;
-const BAND: u64 = 30 << 20;
+/// Bytes of a zone of the disk that is host-managed.
 const ZONE: u64 = 2 << 20;
 
 const RAW_PANEL: &str = "the disk as it is";
@@ -126,12 +126,13 @@ fn on_raw(before: &str) -> String {
 /// That the disk leaves zones to its host, a hundredth of them conventional. It has as many bytes as the one with bands; so zones are as
 /// large as what divides these: smaller than those of real disks, and parts of segments all the same.
 fn host_managed(scale: Scale) -> String {
-    let bands = (CAPACITY / scale.divisor()) as u64 / BAND;
-    let (bytes, zones) = (bands * BAND, bands * BAND / ZONE);
+    let ModelConfig::Disk(disk) = Preset::SeagateSmr.config() else { unreachable!("the preset is a disk") };
+    let Recording::DriveManaged(Shingles { band, .. }) = disk.recording else { unreachable!("it has bands") };
+    let bytes = (disk.capacity as f64 / scale.divisor()) as u64 / band * band;
     format!(
         "override.disk = {{ capacity = \"{}B\", recording = {{ host-managed = {{ zone = \"{ZONE}B\", conventional = {}, open = 0 }} }} }}\n",
         (bytes as f64 * scale.divisor()).ceil() as u64,
-        zones / 100
+        bytes / ZONE / 100
     )
 }
 
