@@ -83,8 +83,9 @@ impl Membership {
             "what is on its way to {} could land too late",
             device.name
         );
-        if new_uuid.is_some() {
+        if let Some(uuid) = new_uuid {
             shared.forget_errors();
+            home.records.newcomers.borrow_mut().push(uuid);
         }
         // Until it gets one, it has the superblock that it had when it left; a new device has none that says anything.
         home.records.behind.borrow_mut().insert(member, holds.generation);
@@ -136,7 +137,9 @@ impl Membership {
         Seats::of(&self.reactor).forget_spare(spare.uuid);
         let _taken = Taken::new(&self.reactor, vec![spare.device.ix]);
         let (group, _) = self.reactor.shared.layout.column_of(member);
-        match Preparer::of(&self.reactor).prepare(self.reactor.shared.layout.segments(group), &spare.device).await {
+        let segments = self.reactor.shared.layout.segments(group);
+        // Its superblocks stay. A crash leaves it a spare, or it is known for the member that it has become.
+        match Preparer::of(&self.reactor).clear_headers(segments, spare.device.ix).await {
             Ok(()) => {
                 let new_uuid = Some(spare.uuid);
                 self.begin_fill(member, Candidate { device: spare.device, new_uuid, holds: Holdings::default() });

@@ -89,6 +89,7 @@ impl Array {
             let uuid = array.new_uuid();
             home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
             home.places.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
+            home.records.newcomers.borrow_mut().push(uuid);
             Committer::of(reactor).commit_state().await?;
             reactor.shared.log(format!("{} is a spare", device.name));
             home.members_changed.notify();

@@ -77,7 +77,7 @@ impl Succession {
         Seats::of(&self.reactor).forget_spare(spare.uuid);
         Seats::of(&self.reactor)
             .change_desc(member, |desc| (desc.uuid, desc.size_bytes) = (spare.uuid, spare.device.size));
-        self.reactor.home().records.newcomers.borrow_mut().push(member);
+        self.reactor.home().records.newcomers.borrow_mut().push(spare.uuid);
         self.reactor.shared.membership_changed();
         self.reactor.shared.log(format!("{} is member {} in the place of {name}", spare.device.name, member.0));
         Some((was, name))

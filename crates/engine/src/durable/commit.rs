@@ -182,10 +182,11 @@ impl Committer {
         home.records.generation.set(generation);
         let state = home.state.borrow().clone();
         let newcomers = home.records.newcomers.take();
-        let is_new = |holder: &Holder| newcomers.contains(&holder.member);
+        let is_new = |holder: &Holder| newcomers.contains(&holder.uuid);
         let (new, others): (Vec<_>, Vec<_>) = self.superblock_holders(generation).into_iter().partition(is_new);
-        // First those that have just become members. Did others know of it before them, a crash in this write and one in
-        // the next would leave them with a superblock so old that it passes for a copy from when they were none.
+        // First those that have just become members or spares. Did others know of it before them, a crash in this write would
+        // leave a place to a device that does not say that it has it; and one that was a spare, after another crash in the
+        // next write, with a superblock so old that it passes for a copy from when it was no member.
         if let Err(why) = self.write_to(new, generation, &state).await {
             home.records.newcomers.borrow_mut().extend(newcomers);
             return Err(why);

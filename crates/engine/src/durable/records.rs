@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use cygnus_runtime::Rounds;
-use cygnus_types::MemberIx;
+use cygnus_types::{MemberIx, Uuid};
 
 use crate::fault::Fault;
 use crate::recover::assemble::Readmission;
@@ -21,8 +21,8 @@ pub(crate) struct Records {
     pub ends: Cell<bool>,
     /// Members in service that did not get the newest superblocks, and the generation of the last that they got.
     pub behind: RefCell<BTreeMap<MemberIx, u64>>,
-    /// Spares that have become members, and of which no superblock says so yet.
-    pub newcomers: RefCell<Vec<MemberIx>>,
+    /// Devices that have become members or spares, and of which no superblock says so yet.
+    pub newcomers: RefCell<Vec<Uuid>>,
     /// Members that were re-admitted by force, which the superblocks call out of service until the next checkpoint.
     pub readmitted: RefCell<Vec<MemberIx>>,
     /// Members re-admitted only to see what would come of it: what they lack was not written.

@@ -1,7 +1,10 @@
 //! Members that are lost, replaced, come back: what they lack is restored, and nothing else.
 
-use cygnus_engine::{Array, ArrayError, ArrayHealth, FindingKind, JobKind, JobState, MemberError, OpenOptions, check};
-use cygnus_format::MemberState;
+use cygnus_engine::{
+    Array, ArrayError, ArrayHealth, FindingKind, Found, JobKind, JobState, MemberError, OpenOptions, check, inspect,
+};
+use cygnus_format::{MemberState, Superblock};
+use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{DiskId, FaultRates, World};
 use cygnus_types::{MemberIx, Nanos, ReactorId};
 
@@ -190,6 +193,74 @@ fn a_rebuild_goes_on_after_power_cuts() {
         let after = world.stats(disks[3]).written_bytes - before;
         // 3000 blocks are 6 MiB of each column.
         assert!(!cut || seed < 8 || after < 5 * MIB, "seed {seed}: {after} bytes written after the cut");
+    }
+}
+
+/// Whoever the superblocks have for a member after a power cut, its device knows of it: the place never goes to one that says
+/// nothing, and a spare is a spare or a member.
+#[test]
+fn a_power_cut_gives_no_place_to_a_device_that_does_not_know_of_it() {
+    for is_spare in [true, false] {
+        let (mut before, mut after) = (0, 0);
+        for cut in 1..240 {
+            match place_after_a_cut(is_spare, cut) {
+                MemberState::Missing => before += 1,
+                _ => after += 1,
+            }
+        }
+        assert!(before > 3 && after > 3, "spare {is_spare}: {before} cuts before, {after} after");
+    }
+}
+
+/// Cuts the power so many steps after a spare or an operator's device may have the place of a lost member; what the superblocks say
+/// of the member then.
+fn place_after_a_cut(is_spare: bool, cut: u64) -> MemberState {
+    let world = World::new(cut);
+    let disks = make(&world, 1, 2, 1, 1);
+    let left = [disks[0], disks[2], disks[3]];
+    let rt = world.reactor(ReactorId(0), &left);
+    let main = {
+        let (rt, world, devices) = (rt.clone(), world.clone(), world.infos(&left));
+        async move {
+            let (array, volume) = open(&rt, &devices[..2]).await;
+            put(&rt, &volume, 0, 0).await;
+            volume.flush().await.unwrap();
+            world.cut_power_after(Some(cut));
+            match is_spare {
+                true => array.add_spare(&devices[2], false).await.unwrap(),
+                false => drop(array.replace(MemberIx(1), &devices[2], false).await.unwrap()),
+            }
+            rt.sleep(Nanos::secs(5)).await;
+        }
+    };
+    let _ = rt.run(main);
+    rt.drop_tasks();
+    world.cut_power_after(None);
+    world.restore_power();
+    session(&world, &left, |rt, devices| async move {
+        let newest = superblock(&rt, &devices[0]).await.into_iter().chain(superblock(&rt, &devices[2]).await);
+        let newest = newest.max_by_key(Superblock::rank).unwrap().state;
+        let member = *newest.members().nth(1).unwrap();
+        let own = superblock(&rt, &devices[2]).await.map(|own| own.member_uuid);
+        assert!(member.state == MemberState::Missing || own == Some(member.uuid), "cut {cut}: {member:?}, not {own:?}");
+        assert!(
+            newest.spares.iter().all(|spare| own == Some(spare.uuid)),
+            "cut {cut}: {:?}, not {own:?}",
+            newest.spares
+        );
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        if member.state != MemberState::Missing || !newest.spares.is_empty() {
+            healed(&rt, &array).await;
+        }
+        array.close().await.unwrap();
+        member.state
+    })
+}
+
+async fn superblock(rt: &Runtime, device: &DeviceInfo) -> Option<Superblock> {
+    match inspect(rt, device).await.unwrap() {
+        Found::Member(own) => Some(*own),
+        _ => None,
     }
 }
 
