@@ -182,7 +182,8 @@ mod tests {
         fs::write(&path, b"its superblocks are gone").unwrap();
         let members = vec![MemberRecord { index: 0, path: path.clone() }];
         let (name, uuid) = ("tank".into(), "u".into());
-        state.save(&ArrayRecord { schema: cygnus_control::SCHEMA, name, uuid, spares: Vec::new(), members }).unwrap();
+        let (schema, spares) = (cygnus_control::SCHEMA, Vec::new());
+        state.save(&ArrayRecord { schema, name, uuid, kept_in: None, spares, members }).unwrap();
         assert!(open(&path, true, &state).unwrap_err().to_string().contains("array tank was last seen"));
         assert_eq!(fs::read(&path).unwrap(), b"its superblocks are gone");
     }

@@ -8,8 +8,9 @@ use crate::confirm::confirm;
 use crate::failure::Failure;
 use crate::output::LogLines;
 use cygnus_host::members::Assembly;
-use cygnus_server::{KEPT_IN, Options};
+use cygnus_server::Options;
 use cygnus_types::Nanos;
+use cygnus_uring::KeptAt;
 use std::sync::Arc;
 
 /// Does it; returns when the array has been stopped.
@@ -33,7 +34,7 @@ fn options(args: ServeArgs) -> Options {
         hung_after: args.hung_after.map(|span| span.0.into()),
         suspended_for: args.suspended_for.map(|span| span.0.into()),
         scrub_every: args.scrub_every.map_or(Some(Options::SCRUB_EVERY), |interval| interval.0),
-        kept_in: args.kept_in.map_or(Some(KEPT_IN.into()), |place| place.0),
+        kept_in: args.kept_in.map_or(Some(KeptAt::USUAL.into()), |place| place.0),
         memory: args.memory.map(|size| size.0),
         max_connections: args.max_connections,
         stalled_after: args.stalled_after.map(|span| span.0.into()),

@@ -40,6 +40,10 @@
 //! # }
 //! ```
 //!
+//! A server that is killed leaves acknowledged writes in a file in memory. A program that opens an array which `cygnus serve` has served names the file in
+//! [`OpenOptions::left_with`] (`KeptAt::new(Path::new(KeptAt::USUAL), uuid)`), or these writes are lost; as [`OpenOptions::keeper`] it has its own
+//! outlast it too.
+//!
 //! A reactor is one thread; what it runs may hold a [`Volume`] and need not be [`Send`]. `cargo run -p cygnus --example embed` is the
 //! same with what a program does next, and the crate `cygnus-kv` keeps keys and values in a volume.
 //!
@@ -55,6 +59,6 @@ pub use cygnus_engine::{
 };
 pub use cygnus_policy::Preset;
 pub use cygnus_runtime::{Buf, BufSlice, DeviceInfo, Runtime};
-pub use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos};
-pub use cygnus_uring::{Access, Config, Device, OpenError, Reactor, StartError, block_on, create_file};
+pub use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos, Uuid};
+pub use cygnus_uring::{Access, Config, Device, KeptAt, OpenError, Reactor, StartError, block_on, create_file};
 pub use cygnus_volume::BlockVolume;

@@ -5,12 +5,14 @@
 //! - [`members`]: what stands at paths, put together to arrays. Reads only.
 //! - [`devices`]: devices opened, and a reactor for work that ends.
 //! - [`answer`]: questions that a device may never answer, asked with patience.
+//! - [`kept`]: what a server that was killed has left in memory.
 //! - [`place`]: paths of files and addresses of software SSDs, written alike.
 //! - [`scratch`]: directories that are gone when their owner is.
 
 pub mod answer;
 pub mod devices;
 mod error;
+pub mod kept;
 pub mod members;
 mod name;
 pub mod place;

@@ -1,20 +1,21 @@
 //! Finding the members of arrays on files and devices, by what their superblocks say. Reads only, also beside a running
 //! `serve`.
 
-use crate::HostError;
 use crate::answer::Awaited;
-use crate::place;
 use crate::state::ArrayRecord;
+use crate::{HostError, kept, place};
 use cygnus_control::status::SpareStatus;
 use cygnus_format::probe::PROBE_TAIL;
 use cygnus_format::{
     MemberDesc, Probe, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SlotCopy, Slots, SpareDesc, Standing,
     Superblock, SuperblockError, probe_with_tail,
 };
+use cygnus_runtime::Keeper;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 use cygnus_uring::{Access, Device, beneath};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What was found at a path.
 #[derive(Debug)]
@@ -136,6 +137,8 @@ pub struct Assembly {
     pub spares: Vec<Member>,
     /// What is odd: copies, members that were replaced, sizes that shrank.
     pub oddities: Vec<String>,
+    /// See [`ArrayRecord::kept_in`].
+    pub kept_in: Option<PathBuf>,
 }
 
 impl Assembly {
@@ -162,10 +165,21 @@ impl Assembly {
         match assemble(found).into_values().next() {
             Some(mut assembly) => {
                 assembly.oddities.extend(remarks);
+                assembly.kept_in.clone_from(&record.kept_in);
                 Ok(assembly)
             }
             None => Err(HostError::NoMember { array: record.name.clone(), remarks }),
         }
+    }
+
+    /// Who may have what its last server had in memory when it was killed.
+    pub fn keepers(&self) -> Vec<Arc<dyn Keeper>> {
+        kept::keepers(self.kept_in.as_deref(), self.newest.array)
+    }
+
+    /// Where a server that was killed has left writes which are not on the members yet, if it has.
+    pub fn left_in_memory(&self) -> Option<String> {
+        kept::left_at(&self.keepers()).filter(|_| !self.newest.state.clean)
     }
 
     /// Indices of the members not found.
@@ -204,8 +218,8 @@ fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
     let tell = found.iter().filter(|member| !member.superblock.is_joining());
     let newest = tell.max_by_key(|member| member.superblock.rank())?.superblock.clone();
     let expected: Vec<_> = newest.state.members().copied().collect();
-    let mut assembly =
-        Assembly { newest, members: vec![None; expected.len()], spares: Vec::new(), oddities: Vec::new() };
+    let (members, spares, oddities) = (vec![None; expected.len()], Vec::new(), Vec::new());
+    let mut assembly = Assembly { newest, members, spares, oddities, kept_in: None };
     for member in found {
         let path = member.path.display();
         let standing = assembly.newest.state.standing(&member.superblock);

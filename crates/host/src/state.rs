@@ -3,12 +3,14 @@
 //! It is a memory, never the truth: the truth is in the superblocks. A file of it is replaced whole (written beside,
 //! synced, renamed, directory synced), so a crash leaves the old or the new one.
 
-use crate::{ArrayName, HostError};
+use crate::{ArrayName, HostError, kept};
+use cygnus_runtime::Keeper;
 use cygnus_types::{MemberIx, Uuid};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// The longest path that fits in a Unix socket's address (`sun_path` less its NUL).
@@ -83,6 +85,9 @@ pub struct ArrayRecord {
     pub name: String,
     /// Its identity.
     pub uuid: String,
+    /// The directory in which the last server kept what was on its way to the members, if it was told one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_in: Option<PathBuf>,
     /// Where its spares are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spares: Vec<PathBuf>,
@@ -103,6 +108,14 @@ impl ArrayRecord {
     /// When somebody has written something else there.
     pub fn array(&self) -> Result<Uuid, HostError> {
         self.uuid.parse().map_err(|_| HostError::NoUuid(self.uuid.clone()))
+    }
+
+    /// Who may have what its last server had in memory when it was killed.
+    ///
+    /// # Errors
+    /// As [`Self::array`].
+    pub fn keepers(&self) -> Result<Vec<Arc<dyn Keeper>>, HostError> {
+        Ok(kept::keepers(self.kept_in.as_deref(), self.array()?))
     }
 
     /// Remembers devices that are, or may come to be, of the array without being members: each place once.
@@ -275,7 +288,7 @@ mod tests {
     fn record(name: &str) -> ArrayRecord {
         let members =
             (0..3).map(|index| MemberRecord { index, path: PathBuf::from(format!("/srv/d \"{index}\"")) }).collect();
-        ArrayRecord { schema: 1, name: name.into(), uuid: "u-u".into(), spares: Vec::new(), members }
+        ArrayRecord { schema: 1, name: name.into(), uuid: "u-u".into(), kept_in: None, spares: Vec::new(), members }
     }
 
     #[test]

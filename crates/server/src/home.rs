@@ -67,6 +67,8 @@ async fn serve<A: Served>(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Ser
     let rt = &reactor.rt;
     let signals = Signals::install(&reactor.io).map_err(ServeError::io("signals"))?;
     let array = A::open(reactor, plan).await?;
+    // Before anybody is told that it is served: whoever opens the array after a kill must know where to look.
+    plan.remember_keeper();
     if let Some(span) = plan.suspended_for {
         array.set_suspended_for(span);
     }

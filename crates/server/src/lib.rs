@@ -16,7 +16,6 @@
 //! | `share.rs` | how much of a reactor's time the control socket may take |
 //! | `heap.rs` | what freed memory goes back to the system |
 //! | `event.rs`, `log.rs` | what is said, in which words; how often, and with the time before it |
-//! | `kept.rs` | where what is on its way to the members outlasts a server that is killed |
 //! | `memory.rs` | who may take how much of the machine's memory |
 //! | `record.rs` | what clients ask of a volume, written to a file |
 //! | `devices.rs`, `members.rs` | devices that come while the array is served, and members that are remembered |
@@ -32,7 +31,6 @@ mod files;
 mod heap;
 mod home;
 mod in_place;
-mod kept;
 mod log;
 mod log_structured;
 mod members;
@@ -51,7 +49,6 @@ pub mod status;
 mod volumes;
 
 pub use error::{ServeError, is_unavailable};
-pub use kept::{USUAL_PLACE as KEPT_IN, forget_kept, left_by_killed};
 pub use options::{Options, Ready, RecordTo, Voice};
 pub use start::serve;
 pub use volumes::{Shrink, check_shrink};

@@ -38,6 +38,7 @@ impl Served for Array {
             array: Some(plan.array),
             reactors: plan.reactors,
             map: plan.memory.map_rule(),
+            left_with: plan.left_with.clone(),
             keeper: plan.keeper.clone(),
             autonomics: if plan.autonomics { Autonomics::On } else { Autonomics::AsPreset },
             links: plan.links.clone(),

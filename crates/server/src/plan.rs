@@ -17,6 +17,7 @@ use cygnus_types::{Nanos, Uuid};
 use cygnus_uring::Reactor;
 use cygnus_volume::VolumeSet;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -46,8 +47,12 @@ pub struct Plan {
     pub scrub_every: Option<Duration>,
     pub voice: Arc<dyn Voice>,
     pub log: Arc<ServerLog>,
+    /// Who may have what the server before had on its way to the members when it was killed.
+    pub left_with: Vec<Arc<dyn Keeper>>,
     /// Who keeps what is on its way to the members, if anybody does.
     pub keeper: Option<Arc<dyn Keeper>>,
+    /// In which directory, if not in the usual one.
+    pub kept_in: Option<PathBuf>,
     /// Who may take how much memory, and how many connections there may be.
     pub memory: Memory,
     /// After what time a client is not waited for any more, if not as the server has it.
@@ -71,6 +76,18 @@ impl Plan {
     /// The volumes of the array as one reactor exports them.
     pub fn exports<S: VolumeSet>(&self, volumes: S, recorder: &Recorder) -> ArrayExports<S> {
         ArrayExports { volumes, array: self.name.clone(), taps: recorder.taps() }
+    }
+
+    /// Writes down where what is on its way to the members outlasts this process.
+    pub fn remember_keeper(&self) {
+        let mut record = self.record.lock().expect("no holder panics");
+        if record.kept_in == self.kept_in {
+            return;
+        }
+        record.kept_in.clone_from(&self.kept_in);
+        if let Err(error) = self.state.save(&record) {
+            self.log.tell(&ServerEvent::NotRemembered(&error));
+        }
     }
 
     /// What a reactor records, once home has begun.

@@ -1,20 +1,19 @@
 //! What is checked and bound before a reactor starts.
 
 use crate::event::ServerEvent;
-use crate::kept::KeptAt;
 use crate::log::ServerLog;
 use crate::memory::Memory;
 use crate::options::{Options, Voice};
 use crate::plan::{Plan, Published};
 use crate::{ServeError, home, peer};
 use cygnus_control::client::Client;
-use cygnus_host::devices;
 use cygnus_host::members::Assembly;
 use cygnus_host::state::StateDir;
+use cygnus_host::{devices, kept};
 use cygnus_runtime::Keeper;
 use cygnus_target::{BoundListener, ListenAddress, ListenError};
-use cygnus_uring::{Access, Pinning, Reactor, spawn_reactors};
-use std::path::PathBuf;
+use cygnus_uring::{Access, KeptAt, Pinning, Reactor, spawn_reactors};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -50,7 +49,9 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
     let array = assembly.newest.array;
     let keeper = |dir: &PathBuf| Arc::new(KeptAt::new(dir, array)) as Arc<dyn Keeper>;
     let plan = Plan {
+        left_with: kept::keepers(record.kept_in.iter().chain(&options.kept_in).map(PathBuf::as_path), array),
         keeper: options.kept_in.as_ref().map(keeper),
+        kept_in: options.kept_in.clone().filter(|dir| dir != Path::new(KeptAt::USUAL)),
         memory: Memory::plan(options.memory, options.max_connections, reactors, !in_place)?,
         stalled_after: options.stalled_after,
         idle_after: options.idle_after,

@@ -8,10 +8,16 @@ use cygnus_runtime::{Keeper, KeptFile};
 /// The memory of a machine on which processes come and go.
 #[derive(Default)]
 pub struct Machine {
+    place: &'static str,
     kept: Mutex<Option<KeptFile>>,
 }
 
 impl Machine {
+    /// One directory of several.
+    pub fn at(place: &'static str) -> Self {
+        Self { place, ..Self::default() }
+    }
+
     /// The machine is without power for a moment.
     pub fn goes_down(&self) {
         self.kept.lock().expect("no holder panics").take();
@@ -36,6 +42,6 @@ impl Keeper for Machine {
     }
 
     fn place(&self) -> String {
-        "memory".into()
+        format!("memory{}", self.place)
     }
 }

@@ -7,13 +7,14 @@ use cygnus_engine::{
     Volume, VolumeAdminError, VolumeError, VolumeOptions,
 };
 use cygnus_policy::HybridRule;
-use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Keeper, Runtime};
+use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Runtime};
 use cygnus_sim::{Cluster, World};
 use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, Paging, VolumeId};
 
 use crate::contention;
 use crate::coverage;
 use crate::journal;
+use crate::kept::Kept;
 use crate::members::device;
 use crate::patience::{PATIENCE, run_with_patience};
 use crate::story::Shape;
@@ -131,7 +132,7 @@ impl Array {
         devices: &[DeviceInfo],
         shape: &Shape,
         by_force: bool,
-        keeper: Option<Arc<dyn Keeper>>,
+        kept: Kept,
     ) -> Result<Result<Self, String>, Halt> {
         let (rt, devices) = (cluster.reactor(0).clone(), devices.to_vec());
         let reactors = usize::from(shape.reactors);
@@ -140,7 +141,8 @@ impl Array {
             devices: members.iter().map(|member| format!("d{member}")).collect(),
         });
         let autonomics = if shape.autonomics { Autonomics::By(contention::rule()) } else { Autonomics::Off };
-        let options = OpenOptions { keeper, autonomics, links: links.collect(), ..options(reactors) };
+        let Kept { left_with, keeper } = kept;
+        let options = OpenOptions { left_with, keeper, autonomics, links: links.collect(), ..options(reactors) };
         contention::begin(rt.now());
         let opened = run_with_patience(cluster, || 0, async move {
             match by_force {

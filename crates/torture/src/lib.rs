@@ -18,6 +18,7 @@ mod contention;
 mod coverage;
 mod forgone;
 mod journal;
+mod kept;
 mod members;
 #[cfg(test)]
 mod memory;

@@ -13,6 +13,7 @@
 //! * A software SSD behind a socket (`ssd:unix:PATH`) is a device like others; threads of its connection do the talking.
 //! * A device with zones is written in order by a [`cygnus_zoned::ZonedDevice`] between the reactor and this driver; `zoned:FILE` stands
 //!   for one, and refuses what one would.
+//! * What a process has in memory outlasts it where [`KeptAt`] says.
 //! * Memory and null devices are served inside the driver without a system call, for benchmarks.
 //! * A driver that is dropped first cancels what it can and waits for the rest, so no device writes to freed memory.
 //!
@@ -29,6 +30,7 @@ mod far;
 mod flight;
 mod inbox;
 mod io;
+mod kept;
 mod link;
 mod memory;
 mod new_file;
@@ -50,6 +52,7 @@ pub use error::{OpenError, StartError};
 pub use far::{drive_at, is_drive};
 pub use inbox::Mailer;
 pub use io::Io;
+pub use kept::KeptAt;
 pub use new_file::{allocate_file, create_file};
 pub use opening::Access;
 pub use reactors::{Config, Pinning, Reactor, Reactors, block_on, single_reactor, spawn_reactors};

@@ -13,6 +13,7 @@ use cygnus_host::devices::{now_unix, on_reactor, open_all, open_members};
 use cygnus_host::members::Assembly;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
+use cygnus_runtime::Keeper;
 use cygnus_server::status::growth;
 use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos, Paging, Uuid};
 use cygnus_uring::{Access, Device};
@@ -57,9 +58,14 @@ pub fn wipe(members: &[PathBuf]) -> Result<(), Failure> {
     })
 }
 
-/// How a stopped array is opened, for a command.
-fn options(array: Uuid, read_only: bool, log: Arc<dyn Log>) -> OpenOptions {
-    OpenOptions { array: Some(array), read_only, ..OpenOptions::new(log) }
+/// How a stopped array is opened for a command that changes nothing.
+fn to_read(array: Uuid, log: Arc<dyn Log>) -> OpenOptions {
+    OpenOptions { array: Some(array), read_only: true, ..OpenOptions::new(log) }
+}
+
+/// How a stopped array is opened for a command that changes it: what a server that was killed has left in memory comes first.
+fn to_change(array: Uuid, left_with: Vec<Arc<dyn Keeper>>, log: Arc<dyn Log>) -> OpenOptions {
+    OpenOptions { array: Some(array), left_with, ..OpenOptions::new(log) }
 }
 
 /// Opens a stopped array, recovering it if need be, does something with it, and closes it cleanly.
@@ -68,7 +74,7 @@ pub fn with_array<T>(
     log: Arc<dyn Log>,
     work: impl AsyncFnOnce(&Array) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let options = options(assembly.newest.array, false, log);
+    let options = to_change(assembly.newest.array, assembly.keepers(), log);
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         let done = work(&array).await;
@@ -163,7 +169,7 @@ pub fn add_groups(
     force: bool,
     log: Arc<dyn Log>,
 ) -> Result<Growth, Failure> {
-    let options = options(assembly.newest.array, false, log);
+    let options = to_change(assembly.newest.array, assembly.keepers(), log);
     let mut devices = open_members(assembly, Access::Exclusive)?;
     let members = devices.len();
     devices.extend(open_all(paths, Access::Exclusive)?);
@@ -190,7 +196,7 @@ pub fn read_array<T>(
     log: Arc<dyn Log>,
     work: impl AsyncFnOnce(&Array) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let options = options(assembly.newest.array, true, log);
+    let options = to_read(assembly.newest.array, log);
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         work(&array).await
@@ -204,7 +210,7 @@ pub fn check(
     log: Arc<dyn Log>,
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
-    let options = options(record.array()?, true, log);
+    let options = to_read(record.array()?, log);
     let paths = record.paths().filter(|path| place::is_there(path));
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::from)
@@ -214,7 +220,7 @@ pub fn check(
 /// What would come of re-admitting members of a stopped array by force; `None`: nobody would be, or the array does not open
 /// either way, which serving it will tell. Writes nothing.
 pub fn foresee(assembly: &Assembly, log: Arc<dyn Log>) -> Result<Option<Readmitted>, Failure> {
-    let options = options(assembly.newest.array, true, log);
+    let options = to_read(assembly.newest.array, log);
     on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
         match Array::open(&reactor.rt, &reactor.devices, &options).await {
             Err(ArrayError::TooManyMissing { .. }) => {
@@ -232,7 +238,7 @@ const LOOK: Nanos = Nanos::millis(50);
 /// Repairs a stopped array as far as redundancy goes: opens it, scrubs it to the end, waits for members that catch up,
 /// and stops it cleanly.
 pub fn repair(record: &ArrayRecord, log: Arc<dyn Log>, progress: impl Fn(&JobStatus)) -> Result<ScrubReport, Failure> {
-    let options = options(record.array()?, false, log);
+    let options = to_change(record.array()?, record.keepers()?, log);
     let paths = record.paths().filter(|path| place::is_there(path));
     on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
@@ -255,7 +261,7 @@ pub fn salvage<T>(
     remark: impl Fn(String),
     work: impl AsyncFnOnce(&Salvage) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let options = options(record.array()?, true, log);
+    let options = to_read(record.array()?, log);
     let mut devices = Vec::new();
     for path in record.paths() {
         match Device::open(path, Access::ReadOnly) {

@@ -11,7 +11,6 @@ use cygnus_engine::{CheckProgress, JobStatus};
 use cygnus_host::ArrayName;
 use cygnus_host::members::Assembly;
 use cygnus_host::state::ArrayRecord;
-use cygnus_server::left_by_killed;
 use cygnus_server::status::scrub_report;
 use cygnus_types::counted;
 use indicatif::ProgressBar;
@@ -62,14 +61,12 @@ impl Done {
 pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, if repair { "repair" } else { "check" })?;
-    let newest = Assembly::of_record(&record).ok().map(|assembly| assembly.newest);
-    let in_place = newest.as_ref().is_some_and(|newest| newest.state.in_place.is_some());
-    let ended_cleanly = newest.as_ref().is_none_or(|newest| newest.state.clean);
-    if let Some(place) = newest.filter(|_| !ended_cleanly).and_then(|newest| left_by_killed(newest.array)) {
+    let assembly = Assembly::of_record(&record).ok();
+    let in_place = assembly.as_ref().is_some_and(|assembly| assembly.newest.state.in_place.is_some());
+    if let Some(place) = assembly.and_then(|assembly| assembly.left_in_memory()) {
         context.output.warn(&format!(
-            "a server of {name} that was killed has left writes in {}: they are no part of this check, and the next start puts \
-             them on the members",
-            place.display()
+            "a server of {name} that was killed has left writes in {place}: they are no part of this check, and the next start \
+             puts them on the members"
         ));
     }
     let mut answer = Answer { report: check(&record, in_place, context)?, repair: None };

@@ -108,6 +108,7 @@ fn remember(args: &CreateArgs, uuid: Uuid, context: &Context) -> Result<Vec<Path
         schema: cygnus_control::SCHEMA,
         name: args.name.to_string(),
         uuid: uuid.to_string(),
+        kept_in: None,
         spares: Vec::new(),
         members: (0..).zip(&members).map(|(index, path)| MemberRecord { index, path: path.clone() }).collect(),
     })?;

@@ -47,7 +47,7 @@ pub fn run(name: &ArrayName, yes: bool, context: &Context) -> Result<(), Failure
     }
     let wiped: Vec<PathBuf> = assembly.found().map(|member| member.path.clone()).collect();
     backend::wipe(&wiped)?;
-    cygnus_server::forget_kept(assembly.newest.array);
+    assembly.keepers().iter().for_each(|keeper| keeper.end());
     context.state.forget(name)?;
     let sentence = match wiped.len() {
         1 => format!("Destroyed array {name}; its member is free."),

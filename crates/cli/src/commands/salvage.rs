@@ -56,9 +56,14 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(array)?;
     context.require_stopped(array, "salvage")?;
     // An array of which no member can be found has nothing to be salvaged either, and is told so below.
-    Assembly::of_record(&record).map_or(Ok(()), |assembly| status::refuse_in_place(&assembly, "salvage"))?;
+    let assembly = Assembly::of_record(&record).ok();
+    assembly.as_ref().map_or(Ok(()), |assembly| status::refuse_in_place(assembly, "salvage"))?;
+    let left = assembly.and_then(|assembly| assembly.left_in_memory());
+    let left = left.map(|place| {
+        format!("a server that was killed has left writes in {place}, which are no part of the copy: the next start puts them on the members")
+    });
     let log = Arc::new(LogLines::details(context.output));
-    let remarks = RefCell::new(Vec::new());
+    let remarks = RefCell::new(Vec::from_iter(left));
     let mut answer = backend::salvage(
         &record,
         log,

@@ -103,7 +103,9 @@ fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<(), Fa
     };
     let members = (0..).zip(&assembly.members).filter(is_member).filter_map(place).collect();
     let spares = assembly.spares.iter().map(|spare| spare.path.clone()).collect();
-    let record = ArrayRecord { schema: SCHEMA, name: name.to_string(), uuid: uuid.to_string(), spares, members };
+    let kept_in = before.as_ref().and_then(|record| record.kept_in.clone());
+    let (name, uuid) = (name.to_string(), uuid.to_string());
+    let record = ArrayRecord { schema: SCHEMA, name, uuid, kept_in, spares, members };
     Ok(context.state.save(&record)?)
 }
 

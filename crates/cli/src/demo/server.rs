@@ -176,7 +176,14 @@ fn make_array(dir: &Path, size: ByteSize, count: usize) -> Result<ArrayRecord, F
     }
     let uuid = backend::create(&paths, &CreateOptions::new(ARRAY, Preset::Swan, GROUPS, DATA, PARITY))?.uuid;
     let members = (0..).zip(paths).map(|(index, path)| MemberRecord { index, path }).collect();
-    Ok(ArrayRecord { schema: SCHEMA, name: ARRAY.into(), uuid: uuid.to_string(), spares: Vec::new(), members })
+    Ok(ArrayRecord {
+        schema: SCHEMA,
+        name: ARRAY.into(),
+        uuid: uuid.to_string(),
+        kept_in: None,
+        spares: Vec::new(),
+        members,
+    })
 }
 
 /// Makes the volume; returns the array's usable bytes.

@@ -69,6 +69,9 @@ pub struct OpenOptions {
     pub map: MapRule,
     /// Where to say what happens.
     pub log: Arc<dyn Log>,
+    /// Who may have what the process before had on its way to the devices when it was killed, beside the keeper. Whoever opens an
+    /// array that kept something has to name them: what was acknowledged is lost otherwise.
+    pub left_with: Vec<Arc<dyn Keeper>>,
     /// Who keeps what is on its way to the devices beyond the end of the process; `None`: nobody.
     pub keeper: Option<Arc<dyn Keeper>>,
     /// Whether data moves out of the way of contention.
@@ -88,6 +91,7 @@ impl OpenOptions {
             read_only: false,
             map: MapRule::default(),
             log,
+            left_with: Vec::new(),
             keeper: None,
             autonomics: Autonomics::AsPreset,
             links: Vec::new(),
@@ -195,9 +199,10 @@ pub(crate) async fn open(
     // Whoever went on after this state left stripes: what they covered is found to be lost.
     let covered = state.clean && !gave_up && !may_be_old && assembly.readmitted.is_empty();
     steps.report.was_clean = covered;
-    if !options.read_only {
-        restore(&reactor, &state, options, by_force, &mut steps).await?;
-    }
+    let left_with = match options.read_only {
+        true => Vec::new(),
+        false => restore(&reactor, &state, options, by_force, &mut steps).await?,
+    };
     // Stripes of two sessions never share a number, also where the pages of the last checkpoint had them.
     reactor.shared.stripes.raise(reactor.shared.stripes.next() + SEQUENCE_GAP);
     let mut replayed = if covered { Replayed::default() } else { replay(&reactor, &mut steps, &given_up).await? };
@@ -237,6 +242,7 @@ pub(crate) async fn open(
         assembly.mend_superblocks(rt, |line| options.log.line(&format!("open: {line}"))).await;
         keep_garbage(&reactor);
         begin_keeping(&reactor, options);
+        forget_remains(&left_with, options);
         if let Some(warning) = few_active_zones(&reactor, options.reactors * lanes_used(&reactor.shared)) {
             options.log.line(&format!("open: {warning}"));
         }
@@ -273,38 +279,53 @@ pub(crate) async fn open(
     Ok((reactor, report))
 }
 
-/// Puts on the devices what a server that was killed had on its way there.
+/// Puts on the devices what a server that was killed had on its way there. Returns who had it. (Somebody else may have a file of
+/// the same session with nothing in it, of an opening that was killed.)
 async fn restore(
     reactor: &Rc<Reactor>,
     state: &ArrayState,
     options: &OpenOptions,
     by_force: bool,
     steps: &mut Steps<'_>,
-) -> Result<(), ArrayError> {
-    let Some(keeper) = &options.keeper else { return Ok(()) };
+) -> Result<Vec<Arc<dyn Keeper>>, ArrayError> {
     let _step = reactor.shared.during("open: remains");
-    let restored = match Restorer::find(reactor, &**keeper, state) {
-        Ok(None) => return Ok(()),
-        Ok(Some(restorer)) => {
-            let failed = |why: RestoreError| ArrayError::Remains { place: keeper.place(), why: why.to_string() };
-            restorer.restore().await.map_err(failed)
+    let mut left_with = Vec::new();
+    let mut all = Restored::default();
+    for keeper in options.left_with.iter().chain(&options.keeper) {
+        match restore_from(&**keeper, reactor, state).await {
+            Ok(None) => {}
+            Ok(Some(restored)) => {
+                all.add(&restored);
+                left_with.push(keeper.clone());
+            }
+            Err(error) if by_force => options.log.line(&format!("open: by force: {error}")),
+            Err(error) => return Err(error),
         }
-        Err(error) => Err(error),
-    };
-    match restored {
-        Ok(Restored { stripes, blocks, is_short }) => {
-            let short = if is_short { "; there was no room for all that it had" } else { "" };
-            let what = format!("{blocks} blocks in {stripes} stripes that a killed server had in memory{short}");
-            steps.report.restored_blocks = blocks;
-            steps.done("remains", what);
-            Ok(())
-        }
-        Err(error) if by_force => {
-            options.log.line(&format!("open: by force: {error}"));
-            Ok(())
-        }
-        Err(error) => Err(error),
     }
+    if !left_with.is_empty() {
+        let Restored { stripes, blocks, is_short } = all;
+        let short = if is_short { "; there was no room for all that it had" } else { "" };
+        let what = format!("{blocks} blocks in {stripes} stripes that a killed server had in memory{short}");
+        steps.report.restored_blocks = blocks;
+        steps.done("remains", what);
+    }
+    Ok(left_with)
+}
+
+async fn restore_from(
+    keeper: &dyn Keeper,
+    reactor: &Rc<Reactor>,
+    state: &ArrayState,
+) -> Result<Option<Restored>, ArrayError> {
+    let Some(restorer) = Restorer::find(reactor, keeper, state)? else { return Ok(None) };
+    let failed = |why: RestoreError| ArrayError::Remains { place: keeper.place(), why: why.to_string() };
+    restorer.restore().await.map(Some).map_err(failed)
+}
+
+/// What was left is on the devices. Where it was, it is not needed any more.
+fn forget_remains(left_with: &[Arc<dyn Keeper>], options: &OpenOptions) {
+    let begun = options.keeper.as_ref().map(|keeper| keeper.place());
+    left_with.iter().filter(|left| begun.as_ref() != Some(&left.place())).for_each(|left| left.end());
 }
 
 /// From here on what is on its way to the devices outlasts this process, if somebody keeps it.

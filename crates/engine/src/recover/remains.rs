@@ -24,11 +24,20 @@ use crate::write::lane::Lane;
 use crate::write::stripe::{Closing, Stripe, StripePlace};
 
 /// What came of it.
+#[derive(Default)]
 pub(crate) struct Restored {
     pub stripes: usize,
     pub blocks: u64,
     /// Not all that was on its way was in kept memory.
     pub is_short: bool,
+}
+
+impl Restored {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.stripes += other.stripes;
+        self.blocks += other.blocks;
+        self.is_short |= other.is_short;
+    }
 }
 
 /// A stripe that was left, and what it is to be closed with.

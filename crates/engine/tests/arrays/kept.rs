@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cygnus_engine::{Array, ArrayError, OpenOptions};
 use cygnus_runtime::{Keeper, Rng, Runtime, either};
 use cygnus_sim::{DiskId, Machine, World};
-use cygnus_types::Nanos;
+use cygnus_types::{ByteSize, Nanos};
 
 use crate::common::{block, make, put};
 use crate::sessions::*;
@@ -129,6 +129,61 @@ fn what_has_changed_in_memory_is_not_believed() {
         assert_eq!(data.bytes(), vec![0; 4096], "no flush had covered it");
         array.close().await.unwrap();
     });
+}
+
+/// Opens the array as a command does that changes something, perhaps not to the end: it looks at what was left, and keeps nothing.
+fn commanded(world: &World, disks: &[DiskId], places: &[Arc<Machine>; 2], rng: &mut Rng) {
+    let left_with = places.iter().map(|place| place.clone() as Arc<dyn Keeper>).collect();
+    let options = OpenOptions { left_with, ..options() };
+    let after = Nanos::micros(rng.below(30_000));
+    session(world, disks, |rt, devices| async move {
+        let nap = rt.sleep(after);
+        let command = async {
+            let array = Array::open(&rt, &devices, &options).await.unwrap();
+            // One that was killed may have made it.
+            drop(array.create_volume("w", ByteSize(MIB), 0).await);
+            array.delete_volume("w").await.unwrap();
+            array.close().await.unwrap();
+        };
+        either(command, nap).await;
+    });
+}
+
+#[test]
+fn whoever_opens_the_array_next_puts_it_on_the_members_first() {
+    let (mut restored, mut empty) = (0, 0);
+    for seed in 0..40 {
+        let (world, mut rng) = (World::new(seed), Rng::new(seed));
+        let places = ["a", "b"].map(|place| Arc::new(Machine::at(place)));
+        let disks = make(&world, 1, 3, 1, 0);
+        let known = Known::default();
+        for _ in 0..5 {
+            let (at, after, writes) = (rng.below(2) as usize, Nanos::micros(rng.below(60_000)), rng.fork());
+            let left_with = places.iter().map(|place| place.clone() as Arc<dyn Keeper>).collect();
+            let kept = OpenOptions { left_with, ..kept_by(&places[at]) };
+            let known = known.clone();
+            restored += session(&world, &disks, |rt, devices| async move {
+                let array = Array::open(&rt, &devices, &kept).await.unwrap();
+                known.verify(&rt, &array).await;
+                let nap = rt.sleep(after);
+                either(known.write(&rt, &array, writes), nap).await;
+                array.recovery().restored_blocks
+            });
+            assert!(places[1 - at].left().unwrap().is_none(), "it is on the members");
+            for _ in 0..rng.below(3) {
+                commanded(&world, &disks, &places, &mut rng);
+                empty += u32::from(places.iter().all(|place| place.left().unwrap().is_none()));
+            }
+        }
+        let left_with = places.iter().map(|place| place.clone() as Arc<dyn Keeper>).collect();
+        let options = OpenOptions { left_with, ..options() };
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options).await.unwrap();
+            known.verify(&rt, &array).await;
+            array.close().await.unwrap();
+        });
+    }
+    assert!(restored > 300 && empty > 30, "{restored} blocks, {empty} commands that had put all there");
 }
 
 #[test]

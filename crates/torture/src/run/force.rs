@@ -69,7 +69,7 @@ impl Run<'_> {
             self.world.cut_power_after(cut);
             let cluster = self.cluster(disks);
             let devices = self.world.infos(disks);
-            let opened = Array::open(&cluster, &devices, &self.story.shape, by_force, self.keeper());
+            let opened = Array::open(&cluster, &devices, &self.story.shape, by_force, self.kept());
             self.world.cut_power_after(None);
             match opened {
                 Ok(Ok(array)) => {

@@ -27,7 +27,7 @@ impl Run<'_> {
             let mut here = self.world.infos(&disks);
             here.retain(|device| absent.is_none_or(|absent| device.name != format!("d{}", absent.member)));
             let written = self.written(&disks);
-            let opened = Array::open(&cluster, &here, &self.story.shape, false, self.keeper());
+            let opened = Array::open(&cluster, &here, &self.story.shape, false, self.kept());
             self.world.cut_power_after(None);
             match opened {
                 Ok(Ok(array)) => {
@@ -85,7 +85,7 @@ impl Run<'_> {
         }
         let before: Vec<_> = disks.iter().map(|&disk| (disk, self.world.save(disk))).collect();
         let cluster = self.cluster(disks);
-        let again = Array::open(&cluster, here, &self.story.shape, false, self.keeper());
+        let again = Array::open(&cluster, here, &self.story.shape, false, self.kept());
         match again {
             Ok(Err(text)) if text == refusal => {}
             Ok(Err(text)) => return Err(format!("{written}; once more it was refused differently: {text}")),

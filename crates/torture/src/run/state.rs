@@ -4,15 +4,15 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use cygnus_runtime::{DeviceInfo, Halt, Keeper, Rng};
-use cygnus_sim::{Cluster, DiskId, Machine, World};
+use cygnus_runtime::{DeviceInfo, Halt, Rng};
+use cygnus_sim::{Cluster, DiskId, World};
 use cygnus_types::{GroupId, Nanos, SegmentId};
 
 use crate::array::{Array, VolumeHandle};
 use crate::client::{Client, Shared};
 use crate::journal;
+use crate::kept::{Kept, Places};
 use crate::members::Members;
 use crate::patience::{PATIENCE, run_with_patience};
 use crate::plant::Plant;
@@ -70,7 +70,7 @@ pub(super) struct Run<'a> {
     /// More has rotted than is promised to be borne; and the power cuts of the opening by force that comes of it.
     pub(super) beyond: Option<Vec<u64>>,
     /// What outlasts a process that is killed, if the story has that.
-    pub(super) machine: Option<Arc<Machine>>,
+    pub(super) machine: Option<Places>,
     /// Before the next opening more is lost than is promised to be borne.
     pub(super) is_doomed: bool,
     /// Members that were in service when the last session ended.
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
             is_refused: false,
             torn_segments: BTreeSet::new(),
             beyond: None,
-            machine: story.shape.keeps.then(Arc::default),
+            machine: story.shape.keeps.then(Places::default),
             is_doomed: false,
             were_online: (0..story.shape.members()).collect(),
             tally: Tally::default(),
@@ -129,14 +129,14 @@ impl<'a> Run<'a> {
         cluster
     }
 
-    /// Who keeps what a killed process had acknowledged.
-    pub(super) fn keeper(&self) -> Option<Arc<dyn Keeper>> {
-        self.machine.clone().map(|machine| machine as Arc<dyn Keeper>)
+    /// Who keeps what a killed process had acknowledged, from one process to the next.
+    pub(super) fn kept(&self) -> Kept {
+        self.machine.as_ref().map_or(Kept::default(), Places::of_next)
     }
 
     /// The machine was without power.
     pub(super) fn machine_went_down(&self) {
-        self.machine.iter().for_each(|machine| machine.goes_down());
+        self.machine.iter().for_each(Places::go_down);
     }
 
     pub(super) fn client(

@@ -1,4 +1,4 @@
-//! Where a server that is killed leaves what it had in memory: a file of the array's own in a file system that lies in memory.
+//! Where a process that is killed leaves what it had in memory: a file of the array's own in a file system that lies in memory.
 //!
 //! Such a file system is emptied when the machine goes down, so what is found there is as the killed process left it. On any
 //! other, parts of the file could be there and parts not. A file that another user could have made or changed is not touched:
@@ -12,15 +12,16 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Where it is unless the operator says otherwise.
-pub const USUAL_PLACE: &str = "/dev/shm";
-
 /// See the module's text.
+#[derive(Debug)]
 pub struct KeptAt {
     path: PathBuf,
 }
 
 impl KeptAt {
+    /// The directory unless the operator says otherwise.
+    pub const USUAL: &str = "/dev/shm";
+
     /// The file of this array in a directory.
     pub fn new(dir: &Path, array: Uuid) -> Self {
         Self { path: dir.join(format!("cygnus-{array}")) }
@@ -61,18 +62,6 @@ fn lies_in_memory(file: &File) -> io::Result<bool> {
         about
     };
     Ok(about.f_type == libc::TMPFS_MAGIC)
-}
-
-/// Where a server of this array that was killed has left what it had in memory, if it has and was told no other place.
-pub fn left_by_killed(array: Uuid) -> Option<PathBuf> {
-    let kept = KeptAt::new(Path::new(USUAL_PLACE), array);
-    let left = kept.left().ok().flatten()?;
-    left.len().is_ok_and(|len| len > 0).then_some(kept.path)
-}
-
-/// What was left there of an array that is no more goes.
-pub fn forget_kept(array: Uuid) {
-    KeptAt::new(Path::new(USUAL_PLACE), array).end();
 }
 
 impl Keeper for KeptAt {
@@ -136,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_was_left_is_found_until_the_next_begins() {
-        let scratch = Scratch::new(USUAL_PLACE, "found");
+        let scratch = Scratch::new(KeptAt::USUAL, "found");
         let kept = scratch.kept();
         assert!(kept.left().unwrap().is_none());
         kept.begin().unwrap().write(0, b"left").unwrap();
@@ -151,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_others_could_have_made_is_not_believed() {
-        let scratch = Scratch::new(USUAL_PLACE, "others");
+        let scratch = Scratch::new(KeptAt::USUAL, "others");
         let kept = scratch.kept();
         kept.begin().unwrap().write(0, b"left").unwrap();
         fs::set_permissions(&kept.path, fs::Permissions::from_mode(0o622)).unwrap();
