@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use cygnus_format::{Holdings, MemberState};
-use cygnus_runtime::DeviceInfo;
+use cygnus_runtime::{DeviceInfo, IoError};
 use cygnus_types::{MemberIx, Uuid};
 
 use crate::care::fill::Fill;
 use crate::care::member_state;
 use crate::care::places::{Returning, Spare};
 use crate::care::prepare::Preparer;
-use crate::care::seats::{Claim, Seats, Taken};
+use crate::care::seats::{Claim, Promotion, Seats};
 use crate::durable::commit::Committer;
 use crate::fault::Fault;
 use crate::job::JobKind;
@@ -22,6 +22,15 @@ pub(crate) struct Candidate {
     /// Identity of a device that is new in this place; `None`: the member itself comes back.
     pub new_uuid: Option<Uuid>,
     pub holds: Holdings,
+}
+
+/// Why a spare cannot take a member's place.
+#[derive(Debug, thiserror::Error)]
+enum NotReady {
+    #[error(transparent)]
+    Io(#[from] IoError),
+    #[error("it has not ended what was asked of it earlier")]
+    Busy,
 }
 
 /// Gives places to devices: see the module's text.
@@ -125,7 +134,8 @@ impl Membership {
         let need = Seats::of(&self.reactor).bytes_needed(member);
         let spares = self.reactor.home().places.spares.borrow();
         let fitting = spares.iter().filter(|spare| {
-            spare.device.size >= need && Seats::of(&self.reactor).takes_over_from(spare.uuid).is_none()
+            let seats = Seats::of(&self.reactor);
+            spare.device.size >= need && seats.takes_over_from(spare.uuid).is_none() && !seats.is_promoted(spare.uuid)
         });
         fitting.min_by_key(|spare| spare.device.size).cloned()
     }
@@ -133,19 +143,31 @@ impl Membership {
     async fn promote(&self, member: MemberIx, spare: Spare) -> Result<(), Fault> {
         let Some(_claim) = Claim::new(&self.reactor, member) else { return Ok(()) };
         let _step = self.reactor.shared.during("spare: promote");
+        let ready = self.make_ready(member, &spare).await;
         // Whether it works or not, it is no spare any more.
         Seats::of(&self.reactor).forget_spare(spare.uuid);
-        let _taken = Taken::new(&self.reactor, vec![spare.device.ix]);
-        let (group, _) = self.reactor.shared.layout.column_of(member);
-        let segments = self.reactor.shared.layout.segments(group);
-        // Its superblocks stay. A crash leaves it a spare, or it is known for the member that it has become.
-        match Preparer::of(&self.reactor).clear_headers(segments, spare.device.ix).await {
+        match ready {
             Ok(()) => {
                 let new_uuid = Some(spare.uuid);
                 self.begin_fill(member, Candidate { device: spare.device, new_uuid, holds: Holdings::default() });
             }
-            Err(error) => self.reactor.shared.log(format!("spare {} cannot be used: {error}", spare.device.name)),
+            Err(why) => self.reactor.shared.log(format!("spare {} cannot be used: {why}", spare.device.name)),
         }
         Committer::of(&self.reactor).commit_state().await
+    }
+
+    /// Makes a spare ready for the place of a member. It stays listed as a spare, with its superblock: a crash leaves it one, or it is
+    /// known for the member that it has become.
+    async fn make_ready(&self, member: MemberIx, spare: &Spare) -> Result<(), NotReady> {
+        let (group, _) = self.reactor.shared.layout.column_of(member);
+        let _promotion = Promotion::new(&self.reactor, spare.uuid);
+        // It gets no superblocks from now on. Those under way to it may not come later than what it gets as a member.
+        self.reactor.home().records.committing.ended().await;
+        let segments = self.reactor.shared.layout.segments(group);
+        Preparer::of(&self.reactor).clear_headers(segments, spare.device.ix).await?;
+        match self.reactor.rt.in_flight(spare.device.ix) {
+            0 => Ok(()),
+            _ => Err(NotReady::Busy),
+        }
     }
 }

@@ -30,6 +30,8 @@ pub struct Returning {
 pub(crate) struct Places {
     /// Devices kept ready for members that will be lost.
     pub spares: RefCell<Vec<Spare>>,
+    /// Of these, those that are being made ready for the place of a member.
+    pub promoted: RefCell<BTreeSet<Uuid>>,
     /// Stale members that are to be brought up to date.
     pub arrivals: RefCell<Vec<Returning>>,
     /// Members for whose place a device is being made ready.

@@ -116,6 +116,9 @@ impl Array {
             let Some(uuid) = present.as_ref().map(|spare| spare.uuid).or(listed) else {
                 return Err(MemberError::NoSpare(name));
             };
+            if Seats::of(&array.reactor).is_promoted(uuid) {
+                return Err(MemberError::Rebuilding(name));
+            }
             if let Some(member) = Seats::of(&array.reactor).takes_over_from(uuid) {
                 let member = array.reactor.shared.members[member.index()].name();
                 return Err(MemberError::Successor { spare: name, member });

@@ -29,6 +29,22 @@ impl Drop for Claim<'_> {
     }
 }
 
+/// A spare that is being made ready for the place of a member; nobody else gets it meanwhile, and it gets no superblocks.
+pub(crate) struct Promotion<'a>(&'a Reactor, Uuid);
+
+impl<'a> Promotion<'a> {
+    pub(crate) fn new(reactor: &'a Reactor, spare: Uuid) -> Self {
+        reactor.home().places.promoted.borrow_mut().insert(spare);
+        Self(reactor, spare)
+    }
+}
+
+impl Drop for Promotion<'_> {
+    fn drop(&mut self) {
+        self.0.home().places.promoted.borrow_mut().remove(&self.1);
+    }
+}
+
 /// Devices that are being made ready for some use; nobody else gets them meanwhile.
 pub(crate) struct Taken<'a>(&'a Reactor, Vec<DeviceIx>);
 
@@ -107,6 +123,11 @@ impl<'a> Seats<'a> {
     /// The member from which a spare is to take over.
     pub(crate) fn takes_over_from(&self, spare: Uuid) -> Option<MemberIx> {
         self.drains().find(|(_, successor)| successor.uuid == spare).map(|(member, _)| member)
+    }
+
+    /// Whether a spare is being made ready for the place of a member.
+    pub(crate) fn is_promoted(&self, spare: Uuid) -> bool {
+        self.reactor.home().places.promoted.borrow().contains(&spare)
     }
 
     /// Path of the spare that is to take over from a member.

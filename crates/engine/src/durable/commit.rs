@@ -231,9 +231,9 @@ impl Committer {
             }
             Some(Holder { member, uuid: desc.uuid, dev })
         });
-        let spares = home.places.spares.borrow();
+        let (spares, promoted) = (home.places.spares.borrow(), home.places.promoted.borrow());
         let spare = |spare: &Spare| Holder { member: SPARE, uuid: spare.uuid, dev: spare.device.ix };
-        members.chain(spares.iter().map(spare)).collect()
+        members.chain(spares.iter().filter(|spare| !promoted.contains(&spare.uuid)).map(spare)).collect()
     }
 
     fn not_taken(&self, member: MemberIx, dev: DeviceIx, generation: u64, doing: &str, error: IoError) {
