@@ -60,7 +60,10 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     assembly.as_ref().map_or(Ok(()), |assembly| status::refuse_in_place(assembly, "salvage"))?;
     let left = assembly.and_then(|assembly| assembly.left_in_memory());
     let left = left.map(|place| {
-        format!("a server that was killed has left writes in {place}, which are no part of the copy: the next start puts them on the members")
+        format!(
+            "a server that was killed has left writes in {place}, which are no part of the copy: the next start puts them on \
+             the members"
+        )
     });
     let log = Arc::new(LogLines::details(context.output));
     let remarks = RefCell::new(Vec::from_iter(left));

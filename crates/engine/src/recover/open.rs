@@ -289,9 +289,9 @@ async fn restore(
     steps: &mut Steps<'_>,
 ) -> Result<Vec<Arc<dyn Keeper>>, ArrayError> {
     let _step = reactor.shared.during("open: remains");
-    let mut left_with = Vec::new();
-    let mut all = Restored::default();
-    for keeper in options.left_with.iter().chain(&options.keeper) {
+    let (mut left_with, mut all) = (Vec::new(), Restored::default());
+    let is_named = |keeper: &&Arc<dyn Keeper>| options.left_with.iter().any(|other| other.place() == keeper.place());
+    for keeper in options.left_with.iter().chain(options.keeper.iter().filter(|keeper| !is_named(keeper))) {
         match restore_from(&**keeper, reactor, state).await {
             Ok(None) => {}
             Ok(Some(restored)) => {

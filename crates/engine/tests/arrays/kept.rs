@@ -187,6 +187,18 @@ fn whoever_opens_the_array_next_puts_it_on_the_members_first() {
 }
 
 #[test]
+fn a_place_that_is_named_twice_is_looked_at_once() {
+    let (world, machine) = (World::new(6), Arc::new(Machine::default()));
+    let disks = left_behind(&world, &machine);
+    session(&world, &disks, |rt, devices| async move {
+        let options = OpenOptions { left_with: vec![machine.clone()], ..kept_by(&machine) };
+        let array = Array::open(&rt, &devices, &options).await.unwrap();
+        assert_eq!(array.recovery().restored_blocks, 5);
+        array.close().await.unwrap();
+    });
+}
+
+#[test]
 fn what_an_earlier_session_left_is_not_put_back() {
     let (world, machine) = (World::new(2), Arc::new(Machine::default()));
     let disks = left_behind(&world, &machine);
