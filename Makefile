@@ -7,8 +7,10 @@ CARGO ?= cargo
 REQUESTS ?= 1000000
 # Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1, 2 and 3 lost members.
 ROUNDS ?= 4
+# Arrays of drawn shapes, each walked over by an operator for some rounds: about twenty seconds each.
+WALKS ?= 30
 
-.PHONY: help run test setup lint unit torture operator trouble clients beside-clients beside-trouble hostile siege crash python ray threads bench man clean
+.PHONY: help run test setup lint unit torture operator trouble clients beside-clients beside-trouble hostile siege crash walk python ray threads bench man clean
 
 help:
 	@echo 'make run       build, then show an array at work (about a minute)'
@@ -22,6 +24,7 @@ help:
 	@echo 'make hostile   clients that mean harm: what they can take of a server, and what others notice'
 	@echo 'make siege     the same for longer, and judged: a client waits no more than twice as long beside any of them'
 	@echo 'make crash     $(ROUNDS) rounds of kill -9 each with 0 to 3 members lost (ROUNDS=N)'
+	@echo 'make walk      $(WALKS) arrays of drawn shapes under clients and an operator, stopped and killed, each block compared (WALKS=N)'
 	@echo 'make python    the Python package, in an environment of its own'
 	@echo 'make ray       the same on Ray too, which is downloaded first (75 MB)'
 	@echo 'make threads   what threads share: models, real reactors under the thread sanitizer (nightly, rust-src), kill -9'
@@ -103,6 +106,10 @@ crash: target/debug/cygnus
 		tests/crash/run.sh --rounds $(ROUNDS) --preset log-raid --lose 2
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid5
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid10 --lose 1
+
+walk: target/debug/cygnus
+	@scripts/setup.sh test
+	tests/walk/run.py --seeds $(WALKS)
 
 python: target/debug/cygnus
 	python/test.sh
