@@ -86,7 +86,7 @@ class Walk:
         self.kept.mkdir(mode=0o700)
         self.begun = time.monotonic()
         self.story = open(self.dir / "story", "w", buffering=1)
-        self.server, self.volumes, self.devices = None, {}, 0
+        self.server, self.volumes, self.devices, self.away = None, {}, 0, None
 
     def tell(self, text):
         self.story.write(f"{time.monotonic() - self.begun:8.2f} {text}\n")
@@ -311,6 +311,20 @@ class Walk:
     def scan(self):
         self.cygnus("array", "scan", str(self.dir))
 
+    def hide(self):
+        """A member is away for a round, if nobody else is."""
+        status = self.status()
+        if self.parity and status["state"] == "healthy" and not self.away:
+            self.away = Path(self.rng.choice(status["devices"])["path"].removeprefix("zoned:"))
+            self.tell(f"{self.away} is away")
+            self.away.rename(f"{self.away}-away")
+
+    def bring_back(self):
+        if self.away:
+            self.tell(f"{self.away} is back")
+            Path(f"{self.away}-away").rename(self.away)
+            self.away = None
+
     # A round
 
     def round(self, seconds):
@@ -343,12 +357,15 @@ class Walk:
 
     def between(self):
         """What is done to the stopped array."""
+        self.bring_back()
         for _ in range(self.rng.choice([0, 0, 1, 2])):
             self.rng.choice([self.change_volume, self.add, self.repair, self.scan, self.look])()
         found = self.cygnus("array", "check", "tank", "--json", codes=(0, 3))
         report = json.loads(found.stdout)
         if not report["consistent"] or any(finding["damage"] for finding in report["findings"]):
             raise Bad(f"the check found damage: {found.stdout[:2000]}")
+        if self.rng.random() < 0.3:
+            self.hide()
 
     def end(self, keep):
         if self.server and self.server.poll() is None:
