@@ -59,10 +59,11 @@ json() {
     jq -e "$filter" "$DIR/json" >/dev/null || fail "cygnus --json $*: not $filter: $(cat "$DIR/json")"
 }
 
-# serve ARGS...: starts a server and waits for it.
+# serve ARGS...: starts a server of $ARRAY and waits for it.
+ARRAY=tank
 serve() {
     : >"$DIR/ready"
-    "$CYGNUS" serve tank --nbd "unix:$DIR/tank.sock" "$@" >"$DIR/ready" 2>"$DIR/server.log" &
+    "$CYGNUS" serve "$ARRAY" --nbd "unix:$DIR/tank.sock" "$@" >"$DIR/ready" 2>"$DIR/server.log" &
     SERVER=$!
     local i
     for ((i = 0; i < 300; i++)); do
@@ -225,6 +226,24 @@ for line in "array check tank" "array salvage tank/a cut.img" "array check tank 
     timeout -s INT 0.05 "$CYGNUS" $line >output 2>&1 </dev/null || true
 done
 ends 0 "consistent" array check tank
+
+# A group that is added to the stopped array gets the number of one that has left.
+ARRAY=two
+ends 0 "" array create two --preset salsa --raid 1+1 --create 64MiB p0 p1 p2 p3
+serve
+ends 0 "is done" array retire two 0 --wait
+gone TERM
+json 0 '.groups[0].index == 0' array add two q0 q1 --create 64MiB
+jq -Rse 'split("\n") | map(select(startswith("path"))) | length == 4 and (unique | length == 4)' state/two.toml >/dev/null ||
+    fail "members are remembered twice: $(cat state/two.toml)"
+ends 0 "consistent" array check two
+json 0 '[.devices[].path | split("/") | last] == ["q0", "q1", "p2", "p3"]' array status two
+serve
+ends 0 "healthy, served" array status two
+gone TERM
+ends 0 "consistent" array check two
+ends 0 "4 members are free" array destroy two --yes
+ARRAY=tank
 
 # Members that go, one by one.
 mv d1 away

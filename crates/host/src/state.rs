@@ -129,15 +129,21 @@ impl ArrayRecord {
 
     /// Without places that are there twice, or that members are at.
     fn tidy(&self) -> Self {
-        let mut tidy = Self { spares: Vec::new(), ..self.clone() };
+        let mut tidy = Self { spares: Vec::new(), members: Vec::new(), ..self.clone() };
+        for member in &self.members {
+            if !tidy.members.iter().any(|known| known.path == member.path) {
+                tidy.members.push(member.clone());
+            }
+        }
         tidy.add_spares(&self.spares);
         tidy.spares.retain(|path| !self.members.iter().any(|member| member.path == *path));
         tidy
     }
 
-    /// Remembers where a member is now.
+    /// Remembers where a member is now. Nobody else is there.
     pub fn set_member(&mut self, member: MemberIx, path: PathBuf) {
         let index = u32::from(member.0);
+        self.members.retain(|known| known.index == index || known.path != path);
         match self.members.iter_mut().find(|known| known.index == index) {
             Some(known) => known.path = path,
             None => self.members.push(MemberRecord { index, path }),
@@ -145,10 +151,11 @@ impl ArrayRecord {
         self.members.sort_by_key(|known| known.index);
     }
 
-    /// Remembers members numbered from `first` on.
-    pub fn add_members(&mut self, first: usize, paths: &[PathBuf]) {
-        let new = (first as u32..).zip(paths).map(|(index, path)| MemberRecord { index, path: path.clone() });
-        self.members.extend(new);
+    /// Remembers where members numbered from `first` on are.
+    pub fn set_members(&mut self, first: usize, paths: &[PathBuf]) {
+        for (index, path) in (first as u16..).map(MemberIx).zip(paths) {
+            self.set_member(index, path.clone());
+        }
     }
 }
 
@@ -259,7 +266,7 @@ fn read(path: &Path) -> Result<Option<ArrayRecord>, StateError> {
     let damaged = |message: String| StateError::Damaged { path: path.into(), message };
     let record: ArrayRecord = toml::from_str(&text).map_err(|error| damaged(error.message().to_string()))?;
     match record.schema {
-        cygnus_control::SCHEMA => Ok(Some(record)),
+        cygnus_control::SCHEMA => Ok(Some(record.tidy())),
         other => Err(damaged(format!("schema {other} was written by another version of cygnus"))),
     }
 }
@@ -301,6 +308,17 @@ mod tests {
         twice.add_spares(std::slice::from_ref(&spare));
         state.save(&twice).unwrap();
         assert_eq!(state.load(&"tank".parse().unwrap()).unwrap().spares, [spare]);
+        // Group 0 left, and its number was given to others; one of them has another place since.
+        let places = |names: [&str; 3]| names.map(|name| PathBuf::from("/srv").join(name));
+        twice.set_members(0, &places(["new0", "new1", "new2"]));
+        twice.set_members(3, &places(["new2", "x", "y"]));
+        let members: Vec<_> =
+            twice.members.iter().map(|member| (member.index, member.path.to_str().unwrap())).collect();
+        assert_eq!(members, [(0, "/srv/new0"), (1, "/srv/new1"), (3, "/srv/new2"), (4, "/srv/x"), (5, "/srv/y")]);
+        // As an older version left it.
+        twice.members.push(MemberRecord { index: 8, path: "/srv/x".into() });
+        state.save(&twice).unwrap();
+        assert_eq!(state.load(&"tank".parse().unwrap()).unwrap().members.len(), 5);
     }
 
     #[test]

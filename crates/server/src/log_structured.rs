@@ -152,11 +152,11 @@ impl Served for Array {
             now.set_member(member.member, member.name.clone().into());
         }
         let groups = &status.groups;
-        let has_left = |index: u32| {
+        let is_there = |index: u32| {
             let group = status.members.get(index as usize).map(|member| member.group.index());
-            group.is_some_and(|group| groups[group].state == GroupState::Retired)
+            group.is_some_and(|group| groups[group].state != GroupState::Retired)
         };
-        now.members.retain(|member| !has_left(member.index));
+        now.members.retain(|member| is_there(member.index));
         let present: Vec<PathBuf> = status.spares.iter().flat_map(|spare| &spare.name).map(PathBuf::from).collect();
         match present.len() == status.spares.len() {
             true => now.spares = present,

@@ -56,8 +56,12 @@ fn grow_stopped(
     let added = backend::add_groups(&assembly, paths, &args.media, args.force, log);
     // After a failure, what was written to may have become members all the same.
     record.spares.retain(|path| !paths.contains(path) || (added.is_err() && new_files::is_written(path)));
-    if added.is_ok() {
-        record.add_members(assembly.members.len(), paths);
+    if let Ok(growth) = &added {
+        let width = usize::from(assembly.newest.state.geometry.width());
+        for (group, devices) in growth.groups.iter().zip(paths.chunks(width)) {
+            // It may have the number of one that has left.
+            record.set_members(group.index as usize * width, devices);
+        }
     }
     context.state.save(&record)?;
     added
