@@ -99,7 +99,8 @@ class Walk:
         except subprocess.TimeoutExpired:
             raise Bad(f"'{' '.join(args)}' has not ended in {PATIENCE} s")
         self.tell(f"{' '.join(args)} -> {done.returncode} {done.stderr[-300:].strip() if done.returncode else ''}")
-        if done.returncode not in (codes or (0, 1, 2, 3, 4)) or "panicked" in done.stderr:
+        # 5: the server was killed meanwhile, and nobody knows.
+        if done.returncode not in (codes or (0, 1, 2, 3, 4, 5)) or "panicked" in done.stderr:
             raise Bad(f"'{' '.join(args)}' ended with {done.returncode}: {done.stderr[-1000:]}")
         return done
 
