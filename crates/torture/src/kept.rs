@@ -8,7 +8,7 @@ use cygnus_runtime::Keeper;
 use cygnus_sim::Machine;
 
 /// What an opening is told.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Kept {
     /// Who may have what the process before left.
     pub left_with: Vec<Arc<dyn Keeper>>,
