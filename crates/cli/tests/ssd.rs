@@ -85,7 +85,7 @@ fn a_killed_drive_keeps_blocks_together_with_what_is_beside_them() {
             let (mut data, mut oob) = (rt.alloc(blocks * BLOCK), rt.alloc(blocks * 8));
             data.bytes_mut().fill(tag);
             oob.bytes_mut().fill(tag);
-            rt.extra(dev, Extra::WriteOob { offset: first * B, buf: data.full(), oob: oob.full() })
+            rt.extra(dev, Extra::WriteOob { offset: first * B, buf: data.full(), oob: oob.full(), transient: false })
         };
         for round in 1..=ROUNDS {
             let mut answered = [0; WRITES];
@@ -128,7 +128,7 @@ fn a_killed_drive_keeps_blocks_together_with_what_is_beside_them() {
             let place = (WRITES * EACH) as u64;
             put(place, 4 * CHUNK as usize, round).await.unwrap();
             let (source, destination) = (place * B, (place + 4 * CHUNK) * B);
-            let what = Conversion { source, destination, chunk: CHUNK * B, chunks: 4, row: 1 };
+            let what = Conversion { source, destination, chunk: CHUNK * B, chunks: 4, row: 1, keeps: false };
             let conversion = rt.extra(dev, Extra::Convert(what));
             rt.sleep(cygnus_types::Nanos::micros(u64::from(round % 6) * 400)).await;
             drive.take().unwrap().kill();
@@ -162,7 +162,7 @@ fn a_stopped_drive_leaves_no_socket_and_is_the_same_when_it_comes_back() {
     };
     let mut drive = Served::start(&scratch.0);
     let identity = identify();
-    assert_eq!((&identity["oob_bytes"], &identity["converts"]), (&32.into(), &true.into()), "{identity}");
+    assert_eq!((&identity["oob_bytes"], &identity["converts"]), (&128.into(), &true.into()), "{identity}");
     let device = Device::open(&scratch.member(), Access::Exclusive).unwrap();
     block_on(&Config { devices: vec![device], ..Config::default() }, async |Reactor { rt, devices, .. }| {
         rt.write(devices[0].ix, 0, rt.alloc(BLOCK).full()).await.unwrap();

@@ -3,9 +3,9 @@
 use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
-    ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, DevicePace, DeviceState, DeviceStatus, GroupActivity,
-    GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MediumStatus, MemoryPartStatus, MemoryStatus,
-    ParityBuffer, ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
+    ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, Copies, DevicePace, DeviceState, DeviceStatus,
+    GroupActivity, GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MediumStatus, MemoryPartStatus,
+    MemoryStatus, ParityBuffer, ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
 use cygnus_types::{ByteSize, Constraint, Nanos, counted};
@@ -279,6 +279,16 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
             status.protection.as_deref().unwrap_or("two-phase"),
             ByteSize(bytes)
         ));
+        if let Some(Copies { written_bytes, described_beside_bytes }) =
+            status.copies.filter(|of| of.described_beside_bytes > 0)
+        {
+            out.push_str(&format!(
+                "{}{} were written there, {} of them copies with their description beside them\n",
+                label(""),
+                ByteSize(written_bytes),
+                ByteSize(described_beside_bytes)
+            ));
+        }
         if let Some(ParityBuffer { written_bytes, parity_bytes }) = status.parity_buffer {
             out.push_str(&format!(
                 "{}{} were written there, {} of them parity in place of copies\n",

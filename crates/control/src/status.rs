@@ -46,6 +46,9 @@ pub struct ArrayStatus {
     /// place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protection: Option<String>,
+    /// What transient areas took, where they have copies only; absent elsewhere, and while the array is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<Copies>,
     /// What transient areas took, where the parity of rows may take the place of copies; absent elsewhere, and while the array is
     /// stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,6 +153,7 @@ impl ArrayStatus {
             segment_bytes: 0,
             transient_bytes: None,
             protection: None,
+            copies: None,
             parity_buffer: None,
             parity_inside: None,
             capacity_bytes: None,
@@ -387,6 +391,15 @@ pub struct ParityInside {
     pub inside_bytes: u64,
     /// Computed by the host: the copies were too few, or the member does not compute it.
     pub host_bytes: u64,
+}
+
+/// What transient areas took since the array was opened, where they have copies only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copies {
+    /// All of it, the blocks that describe copies among it.
+    pub written_bytes: u64,
+    /// Copies that have what describes them beside them, on devices that store bytes beside blocks.
+    pub described_beside_bytes: u64,
 }
 
 /// What transient areas took since the array was opened.

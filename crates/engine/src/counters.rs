@@ -66,6 +66,8 @@ pub(crate) struct Totals {
     pub backup_written: AtomicU64,
     /// Of these, parity of rows.
     pub backup_parity: AtomicU64,
+    /// Copies beside which is what describes them.
+    pub described_beside: AtomicU64,
     /// Parity that members computed inside, which nobody sent them; and of stripes that had copies, that which was sent.
     pub converted_inside: AtomicU64,
     pub converted_here: AtomicU64,

@@ -42,6 +42,8 @@ pub enum Bug {
     RemainsStayBehind,
     /// Copies of what open stripes held are not looked for.
     BackupsIgnored,
+    /// Descriptions of copies are not looked for beside these.
+    BesideUnread,
     /// Room for copies is used again while their stripes need them.
     BackupsOverwritten,
     /// When one stripe ends, the copies of the others that are open count as its own.

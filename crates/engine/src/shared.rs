@@ -71,6 +71,8 @@ pub(crate) struct Shared {
     two_phase: AtomicBool,
     /// What makes safe what stripes hold until they are full.
     pub until_full: UntilFull,
+    /// Whether the descriptions of backups may be beside their copies.
+    pub describes_beside: bool,
     /// How often ranges are written, if clients' writes go to streams by that.
     pub heat: Option<HeatTable>,
     /// How often ranges of hybrid volumes are read, where groups may be on different media.
@@ -106,6 +108,7 @@ pub(crate) struct SharedParts {
     pub members: Vec<MemberShared>,
     pub array_tag: u64,
     pub until_full: UntilFull,
+    pub describes_beside: bool,
     pub session: u64,
     pub usable: Usable,
     pub map: MapRule,
@@ -145,6 +148,7 @@ impl Shared {
             flushes: FlushNumbers::default(),
             two_phase: AtomicBool::new(false),
             until_full: parts.until_full,
+            describes_beside: parts.describes_beside,
             durable: AtomicU64::new(parts.first_stripe_seq),
             heat: HeatTable::new(parts.policies.streams, parts.usable.total()),
             temperatures: parts.policies.mixes_media.then(|| Temperatures::new(parts.hybrid, parts.usable.total())),

@@ -278,6 +278,8 @@ pub struct Traffic {
     pub backup_written: u64,
     /// Of these, parity of rows in place of copies.
     pub backup_parity: u64,
+    /// Of these, copies that have what describes them beside them, on devices that store bytes beside blocks.
+    pub described_beside: u64,
     /// Parity that members computed inside from copies, which nobody sent them.
     pub converted_inside: u64,
     /// Parity of stripes that had copies, computed here and sent.
@@ -361,6 +363,7 @@ impl<'a> Overview<'a> {
             padding_written: read(&t.padding_written),
             backup_written: read(&t.backup_written),
             backup_parity: read(&t.backup_parity),
+            described_beside: read(&t.described_beside),
             converted_inside: read(&t.converted_inside),
             converted_here: read(&t.converted_here),
             repaired: read(&t.repaired),

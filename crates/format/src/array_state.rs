@@ -71,6 +71,9 @@ pub const CONVERTS_INSIDE: &str = "parity-inside";
 /// Policy parameter: other than 0 where backups may hold the parity of rows in place of copies (SALSA, section 3.1).
 pub const PARITY_BUFFER: &str = "parity-buffer";
 
+/// Policy parameter: other than 0 where the descriptions of backups may be beside their blocks (ScalaAFA, section 5.4).
+pub const DESCRIBED_BESIDE: &str = "described-beside";
+
 /// An R-group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupDesc {
@@ -435,6 +438,11 @@ impl ArrayState {
     /// Whether members that can are to compute parity inside.
     pub fn converts_inside(&self) -> bool {
         self.is_set(CONVERTS_INSIDE)
+    }
+
+    /// Whether backups' descriptions may be beside their blocks.
+    pub fn describes_beside(&self) -> bool {
+        self.is_set(DESCRIBED_BESIDE)
     }
 
     /// Whether backups may hold the parity of rows in place of copies.

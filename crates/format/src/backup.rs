@@ -11,6 +11,9 @@
 //! section 3.1: a parity buffer). Then each of those members gets the blocks of the parity column that it will have, computed of all that
 //! the stripe holds by then. With the blocks in their places it restores as many of them as members may be lost.
 //!
+//! A device that stores bytes beside each block has the description of a backup beside its copies, not in a block before
+//! them ([`Backup::encode_beside`]; ScalaAFA, section 5.4): the copies begin where it begins.
+//!
 //! A transient area is written over and over. Backups say what of them is needed no more ([`Backup::released`]), and no
 //! backup is overwritten before one that says so of it is durable. So if one is missing that should be there, that is noticed.
 
@@ -31,6 +34,12 @@ pub const BACKUP_MAGIC: [u8; 8] = *b"CYGNUSBK";
 
 /// Bytes before the entries.
 const FIXED: usize = 128;
+
+/// Bytes beside a block that a description may take up, of each block that it is beside.
+pub const BESIDE_BLOCK: usize = 128;
+
+/// Of the fixed part, what is beside blocks: all but where the blocks lie and what is zero.
+const FIXED_BESIDE: usize = 104;
 
 /// Entries and discards, together, of which one backup can tell.
 pub const MOST_RECORDS: usize = (BLOCK - FIXED) / ENTRY_BYTES;
@@ -96,6 +105,9 @@ on_disk! {
 }
 
 const _: () = assert!(std::mem::offset_of!(RawBackup, crc) == checksum::CRC_OFFSET && size_of::<RawBackup>() == FIXED);
+const _: () =
+    assert!(std::mem::offset_of!(RawBackup, blocks_at) == FIXED_BESIDE, "what is cut off is not beside blocks");
+const _: () = assert!(FIXED_BESIDE + ENTRY_BYTES <= BESIDE_BLOCK, "a single block's description is beside it");
 
 /// What the blocks of a backup are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -181,6 +193,35 @@ impl Backup {
     /// Writes its first block.
     pub fn encode_into(&self, block: &mut [u8]) {
         assert!(self.entries.len() + self.discards.len() <= MOST_RECORDS, "the caller counts");
+        self.put(&self.raw(), block);
+    }
+
+    /// Whether copies of so many blocks have room beside them for their description, if that tells of discards too.
+    pub fn fits_beside(blocks: usize, discards: usize) -> bool {
+        length_beside(blocks + discards) <= blocks * BESIDE_BLOCK
+    }
+
+    /// What is beside the first of its copies: [`BESIDE_BLOCK`] bytes of each.
+    pub fn encode_beside(&self) -> Vec<u8> {
+        let is_possible = self.holds == Holds::Copies && Self::fits_beside(self.entries.len(), self.discards.len());
+        assert!(is_possible && self.blocks_at.is_none(), "the caller looks");
+        let mut beside = vec![0; length_beside(self.entries.len() + self.discards.len())];
+        self.put(&self.raw()[..FIXED_BESIDE], &mut beside);
+        beside
+    }
+
+    /// Writes the fixed part, the records and the checksum.
+    fn put(&self, fixed: &[u8], into: &mut [u8]) {
+        let behind = fixed.len() + self.entries.len() * ENTRY_BYTES;
+        let end = behind + self.discards.len() * ENTRY_BYTES;
+        into[..fixed.len()].copy_from_slice(fixed);
+        into[fixed.len()..behind].copy_from_slice(self.entries.as_bytes());
+        into[behind..end].copy_from_slice(self.discards.as_bytes());
+        into[end..].fill(0);
+        checksum::seal(into);
+    }
+
+    fn raw(&self) -> [u8; FIXED] {
         let of = &self.stripe;
         let raw = RawBackup {
             magic: BACKUP_MAGIC,
@@ -209,13 +250,7 @@ impl Backup {
             blocks_at: U32::new(self.blocks_at.map_or(0, |at| at + 1)),
             ..RawBackup::new_zeroed()
         };
-        block[..FIXED].copy_from_slice(raw.as_bytes());
-        let behind = FIXED + self.entries.len() * ENTRY_BYTES;
-        let end = behind + self.discards.len() * ENTRY_BYTES;
-        block[FIXED..behind].copy_from_slice(self.entries.as_bytes());
-        block[behind..end].copy_from_slice(self.discards.as_bytes());
-        block[end..].fill(0);
-        checksum::seal(block);
+        zerocopy::transmute!(raw)
     }
 
     /// Takes a block for the first one of a backup, and looks at its checksum.
@@ -223,7 +258,6 @@ impl Backup {
     /// # Errors
     /// When it is none, or has changed since it was written.
     pub fn decode(block: &[u8; BLOCK]) -> Result<Self, BackupError> {
-        let impossible = |what| Err(BackupError::Impossible(what));
         let (raw, records) = RawBackup::ref_from_prefix(block).expect("a block is longer");
         if raw.magic != BACKUP_MAGIC {
             return Err(BackupError::NotABackup);
@@ -231,6 +265,30 @@ impl Backup {
         if raw.crc.get() != checksum::expected(block) {
             return Err(BackupError::Checksum);
         }
+        Self::of(raw, records)
+    }
+
+    /// Takes what is beside a block, and beside those behind it, for the description of a backup whose copies begin there.
+    ///
+    /// # Errors
+    /// When it is none, or has changed since it was written.
+    pub fn decode_beside(beside: &[u8]) -> Result<Self, BackupError> {
+        if !beside.starts_with(&BACKUP_MAGIC) || beside.len() < FIXED_BESIDE {
+            return Err(BackupError::NotABackup);
+        }
+        let mut fixed = [0; FIXED];
+        fixed[..FIXED_BESIDE].copy_from_slice(&beside[..FIXED_BESIDE]);
+        let raw: RawBackup = zerocopy::transmute!(fixed);
+        let records = usize::from(raw.blocks.get()) + usize::from(raw.discards.get());
+        let Some(beside) = beside.get(..length_beside(records)) else { return Err(BackupError::Impossible("count")) };
+        if raw.crc.get() != checksum::expected(beside) {
+            return Err(BackupError::Checksum);
+        }
+        Self::of(&raw, &beside[FIXED_BESIDE..])
+    }
+
+    fn of(raw: &RawBackup, records: &[u8]) -> Result<Self, BackupError> {
+        let impossible = |what| Err(BackupError::Impossible(what));
         let (blocks, discards) = (usize::from(raw.blocks.get()), usize::from(raw.discards.get()));
         if blocks + discards > MOST_RECORDS {
             return impossible("count");
@@ -279,13 +337,19 @@ impl Backup {
         })
     }
 
-    /// Whether a block may have begun a backup of an array once, as far as one can tell from bytes some of which have
-    /// changed: most of what tells a backup of this array from anything else is as it was.
-    pub fn resembles(block: &[u8; BLOCK], array_tag: u64) -> bool {
-        let (raw, _) = RawBackup::ref_from_prefix(block).expect("a block is longer");
+    /// Whether a block, or what is beside one, may have described a backup of an array once, as far as one can tell from bytes some
+    /// of which have changed: most of what tells a backup of this array from anything else is as it was.
+    pub fn resembles(bytes: &[u8], array_tag: u64) -> bool {
+        const TAG: Range<usize> = std::mem::offset_of!(RawBackup, array_tag)..std::mem::offset_of!(RawBackup, session);
         let wrong = |is: &[u8], want: &[u8]| is.iter().zip(want).filter(|(is, want)| is != want).count();
-        wrong(&raw.magic, &BACKUP_MAGIC) + wrong(raw.array_tag.as_bytes(), &array_tag.to_le_bytes()) <= 4
+        let is_like = |tag: &[u8]| wrong(bytes, &BACKUP_MAGIC) + wrong(tag, &array_tag.to_le_bytes()) <= 4;
+        bytes.get(TAG).is_some_and(is_like)
     }
+}
+
+/// Bytes of a description beside blocks: whole parts of [`BESIDE_BLOCK`].
+fn length_beside(records: usize) -> usize {
+    (FIXED_BESIDE + records * ENTRY_BYTES).next_multiple_of(BESIDE_BLOCK)
 }
 
 #[cfg(test)]
@@ -346,6 +410,41 @@ mod tests {
             block[at / 8] ^= 1 << (at % 8);
             prop_assert!(Backup::decode(&block).is_err());
             prop_assert!(Backup::resembles(&block, 0x1122_3344_5566_7788));
+        }
+
+        #[test]
+        fn what_is_beside_blocks_is_read(blocks in 0..=MOST_RECORDS, discards in 0..4_usize, more in 0..3_usize) {
+            let discards = discards.min(MOST_RECORDS - blocks);
+            let of = Backup { holds: Holds::Copies, blocks_at: None, ..backup(blocks, discards) };
+            prop_assert!(Backup::fits_beside(blocks, 0) == (blocks > 0), "copies have room for their own entries");
+            prop_assume!(Backup::fits_beside(blocks, discards));
+            let mut beside = of.encode_beside();
+            prop_assert!(beside.len() <= blocks * BESIDE_BLOCK && beside.len().is_multiple_of(BESIDE_BLOCK));
+            let end = beside.len();
+            beside.resize(end + more * BESIDE_BLOCK, 0xaa);
+            prop_assert_eq!(Backup::decode_beside(&beside), Ok(of));
+            prop_assert!(Backup::decode_beside(&beside[..end - 1]).is_err());
+        }
+
+        #[test]
+        fn a_changed_bit_beside_a_block_is_noticed(at in 0..BESIDE_BLOCK * 8) {
+            let mut beside = Backup { holds: Holds::Copies, blocks_at: None, ..backup(1, 0) }.encode_beside();
+            beside[at / 8] ^= 1 << (at % 8);
+            prop_assert!(Backup::decode_beside(&beside).is_err());
+            prop_assert!(Backup::resembles(&beside, 0x1122_3344_5566_7788));
+        }
+
+        #[test]
+        fn no_bytes_beside_blocks_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..600), seal in any::<bool>(), few: bool) {
+            if seal && bytes.len() > FIXED_BESIDE {
+                bytes[..BACKUP_MAGIC.len()].copy_from_slice(&BACKUP_MAGIC);
+                if few {
+                    bytes[92..96].copy_from_slice(&[1, 0, 0, 0]);
+                }
+                let end = length_beside(usize::from(few)).min(bytes.len());
+                checksum::seal(&mut bytes[..end]);
+            }
+            let _ = Backup::decode_beside(&bytes);
         }
 
         #[test]

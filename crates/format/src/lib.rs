@@ -46,10 +46,11 @@ pub mod superblock;
 mod doc_check;
 
 pub use array_state::{
-    ArrayState, CONVERTS_INSIDE, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc,
-    MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc, valid_name,
+    ArrayState, CONVERTS_INSIDE, CheckpointRoot, DESCRIBED_BESIDE, GroupDesc, GroupState, Holdings, InPlace,
+    InvalidState, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RootSegment, RootUse, SpareDesc,
+    VolumeDesc, valid_name,
 };
-pub use backup::{BACKUP_MAGIC, Backup, BackupError, Holds, MOST_RECORDS};
+pub use backup::{BACKUP_MAGIC, BESIDE_BLOCK, Backup, BackupError, Holds, MOST_RECORDS};
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
 pub use checksum::crc32c;
 pub use constants::*;

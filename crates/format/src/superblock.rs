@@ -28,7 +28,7 @@ pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
 
 /// Incompat features this program knows. An array with others is not opened at all.
 pub const KNOWN_INCOMPAT: u64 =
-    GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE | MEDIA | HYBRID | LEAD | BUFFERED_PARITY;
+    GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE | MEDIA | HYBRID | LEAD | BUFFERED_PARITY | BESIDE;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
@@ -50,6 +50,9 @@ pub const LEAD: u64 = 64;
 /// Incompat feature: transient areas may have the parity of rows in place of copies ([`crate::PARITY_BUFFER`]). A program that does not
 /// know of this would take the one for the other.
 pub const BUFFERED_PARITY: u64 = 128;
+/// Incompat feature: the descriptions of backups may be beside their blocks ([`crate::DESCRIBED_BESIDE`]). A program that does not know
+/// of this would not find them.
+pub const BESIDE: u64 = 256;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -515,12 +518,13 @@ impl ArrayState {
         let lead = if self.geometry.lead_blocks > 0 { LEAD } else { 0 };
         let inside = if self.converts_inside() { CONVERTED_INSIDE } else { 0 };
         let buffered = if self.has_parity_buffer() { BUFFERED_PARITY } else { 0 };
+        let beside = if self.describes_beside() { BESIDE } else { 0 };
         let on_flash = self.groups.iter().all(|group| group.medium == Medium::Flash);
         let anywhere = self.volumes.iter().all(|volume| volume.constraint == Constraint::None);
         let media = if on_flash && anywhere { 0 } else { MEDIA };
         let has_hybrid = self.volumes.iter().any(|volume| volume.constraint == Constraint::Hybrid);
         let hybrid = if has_hybrid { HYBRID } else { 0 };
-        group_states | in_place | transient | inside | buffered | media | hybrid | lead
+        group_states | in_place | transient | inside | buffered | beside | media | hybrid | lead
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Unfinished {
     pub header: u32,
     /// Rows in which the new blocks lie, if their parity may be kept in place of copies.
     pub buffered_rows: Option<u32>,
+    /// Whether what the copies are is said beside them, and not in a block before them.
+    pub described_beside: bool,
     /// Whether drives compute the parity from copies, so that nobody sends it.
     pub is_converted: bool,
 }
@@ -28,13 +30,13 @@ impl Unfinished {
         width * u64::from(self.header + self.rows) - u64::from(self.backed_up)
     }
 
-    /// Blocks that backing up what is new writes if members with parity get this many: each block to its place, theirs to each of m
-    /// members, with a block before them that says what they are, which one more member gets; and the part of the parity that is
-    /// still to be sent.
-    fn backing_up_writes(&self, on_each: u32) -> u64 {
+    /// Blocks that backing up what is new writes if members with parity get this many, and so many blocks before them that say what
+    /// they are: each block to its place, theirs to each of m members, what says so to one more; and the part of the parity that
+    /// is still to be sent.
+    fn backing_up_writes(&self, on_each: u32, before: u32) -> u64 {
         let (new, parity) = (u64::from(self.new), u64::from(self.parity));
         let to_come = if self.is_converted { 0 } else { (parity * new).div_ceil(u64::from(self.data.max(1))) };
-        new + parity * (u64::from(on_each) + 1) + 1 + to_come
+        new + parity * u64::from(on_each + before) + 1 + to_come
     }
 
     /// What to do: the one of these that writes fewest blocks. Copies are right for a few blocks (ScalaAFA, section 3.1); where more lie
@@ -44,9 +46,9 @@ impl Unfinished {
         if self.parity == 0 {
             return Way::End;
         }
-        let copies = (self.backing_up_writes(self.new), Way::Copies);
+        let copies = (self.backing_up_writes(self.new, u32::from(!self.described_beside)), Way::Copies);
         let rows = self.buffered_rows.filter(|&rows| rows < self.new && !self.is_converted);
-        let (writes, way) = rows.map_or(copies, |rows| (self.backing_up_writes(rows), Way::Parity));
+        let (writes, way) = rows.map_or(copies, |rows| (self.backing_up_writes(rows, 1), Way::Parity));
         if writes < self.closing_writes() { way } else { Way::End }
     }
 }
@@ -98,17 +100,31 @@ mod tests {
     }
 
     fn with(data: u8, parity: u8, new: u32, rows: u32) -> Unfinished {
-        Unfinished { data, parity, new, backed_up: 0, rows, header: 1, buffered_rows: None, is_converted: false }
+        let (described_beside, is_converted) = (false, false);
+        Unfinished {
+            data,
+            parity,
+            new,
+            backed_up: 0,
+            rows,
+            header: 1,
+            buffered_rows: None,
+            described_beside,
+            is_converted,
+        }
     }
 
     #[test]
     fn few_blocks_are_backed_up_and_many_are_not() {
         // A block with a flush: 2 (k + m) blocks if the stripe ends, 1 + m copies and what says so otherwise.
         let one = with(4, 1, 1, 1);
-        assert_eq!((one.closing_writes(), one.backing_up_writes(1)), (10, 5));
+        assert_eq!((one.closing_writes(), one.backing_up_writes(1, 1)), (10, 5));
         assert_eq!([one, with(2, 1, 1, 1), with(8, 2, 1, 1)].map(|of| of.way()), [Way::Copies; 3]);
         // A band of chunks that is full: the stripe's end costs less.
         assert_eq!([with(4, 1, 64, 16), with(2, 1, 32, 16)].map(|of| of.way()), [Way::End; 2]);
+        // What says so to the members with parity is beside their copies.
+        let beside = Unfinished { described_beside: true, ..one };
+        assert_eq!((beside.backing_up_writes(1, 0), beside.way()), (4, Way::Copies));
         // There is nothing to write copies to.
         assert_eq!(with(4, 0, 1, 1).way(), Way::End);
     }
@@ -118,7 +134,7 @@ mod tests {
         // Two columns of 16 rows: 32 blocks and 8 of parity later, and 1 + 1 that say what 16 blocks of parity are.
         let buffered = |new, rows| Unfinished { buffered_rows: Some(rows), ..with(4, 1, new, rows) };
         let two = buffered(32, 16);
-        assert_eq!((two.closing_writes(), two.backing_up_writes(32), two.backing_up_writes(16)), (85, 74, 58));
+        assert_eq!((two.closing_writes(), two.backing_up_writes(32, 1), two.backing_up_writes(16, 1)), (85, 74, 58));
         assert_eq!(two.way(), Way::Parity);
         assert_eq!(Unfinished { is_converted: true, ..two }.way(), Way::Copies, "drives need the copies");
         // Copies of three columns would be more than an end. Those of one are as much as parity.

@@ -71,13 +71,21 @@ fn lacked(fixture: &Fixture) {
         if !can.convert {
             let block = BLOCK as u64;
             let (source, destination) = (at(3), at(9));
-            lacked.push(Extra::Convert(Conversion { source, destination, chunk: block, chunks: 2, row: 0 }));
+            lacked.push(Extra::Convert(Conversion {
+                source,
+                destination,
+                chunk: block,
+                chunks: 2,
+                row: 0,
+                keeps: false,
+            }));
         }
         if can.oob_bytes == 0 {
             lacked.push(Extra::WriteOob {
                 offset: at(3),
                 buf: page.slice(0..BLOCK),
                 oob: page.slice(BLOCK..BLOCK + 8),
+                transient: false,
             });
             lacked.push(Extra::ReadOob { offset: at(3), blocks: 1, into: page.slice(0..8) });
         }

@@ -28,8 +28,8 @@ pub enum Extra {
         /// Which zone.
         zone: u32,
     },
-    /// Compute the parity of neighbouring chunks inside the device, store it, and forget the chunks (ScalaAFA, section 4.2).
-    /// The parity is durable when it ends.
+    /// Compute the parity of neighbouring chunks inside the device and store it (ScalaAFA, section 4.2); forget the chunks, unless
+    /// they are to stay. The parity is durable when it ends.
     Convert(Conversion),
     /// As a write, with bytes that are stored beside each block by the same program operation: both are there afterwards, or
     /// neither.
@@ -40,6 +40,8 @@ pub enum Extra {
         buf: BufSlice,
         /// What is stored beside them: equal parts, one for each block.
         oob: BufSlice,
+        /// It will soon be invalid, as a backup copy is.
+        transient: bool,
     },
     /// The bytes beside blocks, without these: equal parts of `into`, one for each block; zeros where none were stored.
     ReadOob {
@@ -55,7 +57,7 @@ pub enum Extra {
 /// What [`Extra::Convert`] computes, from what, and where to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    /// Start of the chunks, in bytes. They hold nothing of value afterwards.
+    /// Start of the chunks, in bytes.
     pub source: u64,
     /// Where the parity goes, in bytes.
     pub destination: u64,
@@ -65,6 +67,8 @@ pub struct Conversion {
     pub chunks: u32,
     /// Which parity: 0 is P, 1 is Q, 2 is R.
     pub row: u8,
+    /// Whether the chunks stay as they are. Else they hold nothing of value afterwards.
+    pub keeps: bool,
 }
 
 /// How a zone stands.

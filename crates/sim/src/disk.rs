@@ -63,6 +63,8 @@ pub struct DiskConfig {
     pub can_trim: bool,
     /// Whether it computes parity inside. A device with a model does if the model does.
     pub converts: bool,
+    /// Bytes that it stores beside each block. A device with a model has what the model has.
+    pub oob_bytes: u16,
     /// Its zones, if it is to be written in order: it refuses whatever a drive would refuse. Reactors have it with a
     /// [`cygnus_zoned::ZonedDevice`] between them and it.
     pub zones: Option<Zones>,
@@ -81,6 +83,7 @@ impl DiskConfig {
             size,
             can_trim: true,
             converts: false,
+            oob_bytes: 0,
             zones: None,
             timing: Timing::default(),
             faults: FaultRates::default(),
@@ -219,6 +222,7 @@ impl Disk {
             class: DeviceClass::Flash,
             trim: config.can_trim,
             convert: config.converts,
+            oob_bytes: config.oob_bytes,
             zones: config.zones,
             ..Capabilities::default()
         };
@@ -518,14 +522,18 @@ impl Disk {
         self.media.write_durably(block, content);
     }
 
-    /// Computes parity of blocks and of what is beside them, stores it, and forgets the blocks.
+    /// Computes parity of blocks and of what is beside them, stores it, and forgets the blocks if they do not stay.
     fn convert(&mut self, conversion: &Conversion) -> Result<(), IoError> {
         let in_blocks = |bytes: u64| bytes / BLOCK as u64;
         let (source, chunk) = (in_blocks(conversion.source), in_blocks(conversion.chunk));
         let rows = usize::from(conversion.row) + 1;
         let all = source..source + chunk * u64::from(conversion.chunks);
         if let Some(sheet) = &mut self.sheet {
-            sheet.convert(all, in_blocks(conversion.destination)..in_blocks(conversion.destination) + chunk, rows);
+            let destination = in_blocks(conversion.destination)..in_blocks(conversion.destination) + chunk;
+            sheet.convert(all.clone(), destination, rows);
+            if !conversion.keeps {
+                sheet.clear(all);
+            }
             return Ok(());
         }
         if self.unreadable.range(all.clone()).next().is_some() {
@@ -546,7 +554,9 @@ impl Disk {
             let parity = Content::with_oob(&row_of_parity(&blocks, rows), &row_of_parity(&oob, rows));
             self.store_durably(in_blocks(conversion.destination) + n, parity);
         }
-        all.for_each(|block| self.store_durably(block, Content::Zeros));
+        if !conversion.keeps {
+            all.for_each(|block| self.store_durably(block, Content::Zeros));
+        }
         Ok(())
     }
 
@@ -559,6 +569,7 @@ impl Disk {
                 self.met.push(FaultKind::Unreadable);
                 return Err(IoError::new(IoErrorKind::Medium));
             }
+            self.met.extend(self.media.wrong.get(&block));
             let oob = self.media.get(block).oob();
             into.copy_from(at, &oob[..oob.len().min(each)]);
         }
@@ -573,7 +584,11 @@ impl Disk {
     fn maybe_flip(&mut self, block: u64, rng: &mut Rng) {
         if happens(self.config.faults.flipped_per_million, rng) {
             let bit = rng.below(8 * BLOCK as u64);
-            self.damage(block, FaultKind::BitFlip, |bytes| bytes[bit as usize / 8] ^= 1 << (bit % 8));
+            // Now and then it is a bit of what is beside the block.
+            let flip = |bytes: &mut [u8]| bytes[bit as usize / 8 % bytes.len()] ^= 1 << (bit % 8);
+            if !(bit.is_multiple_of(8) && self.media.damage_beside(block, FaultKind::BitFlip, flip)) {
+                self.damage(block, FaultKind::BitFlip, |bytes| flip(bytes));
+            }
         }
     }
 
@@ -743,7 +758,7 @@ fn of_extra(what: Extra) -> Action {
         Extra::Finish { zone } => Action::Finish { zone },
         Extra::Report { zone } => Action::Report { zone },
         Extra::Convert(conversion) => Action::Convert(conversion),
-        Extra::WriteOob { offset, buf, oob } => Action::Write { offset, buf, oob: Some(oob), transient: false },
+        Extra::WriteOob { offset, buf, oob, transient } => Action::Write { offset, buf, oob: Some(oob), transient },
         Extra::ReadOob { offset, blocks, into } => Action::ReadOob { offset, blocks, into },
     }
 }
@@ -759,7 +774,7 @@ fn is_odd(action: &Action) -> bool {
         Action::ReadOob { offset, blocks, into } => {
             !in_blocks(*offset) || *blocks == 0 || into.is_empty() || !into.len().is_multiple_of(*blocks as usize)
         }
-        Action::Convert(Conversion { source, destination, chunk, chunks, row }) => {
+        Action::Convert(Conversion { source, destination, chunk, chunks, row, .. }) => {
             let aligned = in_blocks(*source) && in_blocks(*destination) && in_blocks(*chunk);
             !aligned || *chunk == 0 || *chunks == 0 || usize::from(*row) >= cygnus_format::MAX_PARITY.into()
         }

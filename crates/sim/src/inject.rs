@@ -45,6 +45,15 @@ impl World {
         self.with_disk(disk, |disk| disk.damage(block, FaultKind::BitFlip, |bytes| bytes[within] ^= 1 << bit));
     }
 
+    /// Flips a bit of what is beside each block, silently, where anything is. Says of how many blocks.
+    pub fn flip_beside(&self, disk: DiskId, bit: usize) -> usize {
+        self.with_disk(disk, |disk| {
+            let blocks = 0..disk.config.size / BLOCK as u64;
+            let flip = |beside: &mut [u8]| beside[bit / 8] ^= 1 << (bit % 8);
+            blocks.filter(|&block| disk.media.damage_beside(block, FaultKind::BitFlip, flip)).count()
+        })
+    }
+
     /// From now on every write fails with `kind`, and stores nothing; `None`: writes work again.
     pub fn fail_writes(&self, disk: DiskId, kind: Option<IoErrorKind>) {
         self.with_disk(disk, |disk| disk.write_error = kind);

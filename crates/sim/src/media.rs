@@ -147,13 +147,24 @@ impl Media {
         matches!(self.get(block), Content::Zeros) && !self.unflushed.contains_key(&block)
     }
 
-    /// Changes what is stored, durably and behind everyone's back: damage, not a write.
+    /// Changes what is stored, durably and behind everyone's back: damage, not a write. What is beside the block stays.
     pub(crate) fn damage(&mut self, block: u64, how: FaultKind, change: impl FnOnce(&mut [u8; BLOCK])) {
-        let mut bytes = Box::new([0; BLOCK]);
-        self.get(block).copy_to(&mut bytes[..]);
+        let mut bytes = [0; BLOCK];
+        self.get(block).copy_to(&mut bytes);
         change(&mut bytes);
-        self.replace(block, Content::Data(bytes));
+        let beside = self.get(block).oob().to_vec();
+        self.replace(block, Content::with_oob(&bytes, &beside));
         self.wrong.insert(block, how);
+    }
+
+    /// The same of what is beside a block; `false`: nothing is.
+    pub(crate) fn damage_beside(&mut self, block: u64, how: FaultKind, change: impl FnOnce(&mut [u8])) -> bool {
+        let mut content = self.get(block).clone();
+        let Content::WithOob(_, beside) = &mut content else { return false };
+        change(beside);
+        self.replace(block, content);
+        self.wrong.insert(block, how);
+        true
     }
 
     /// A flush that was submitted at `barrier` takes effect: versions completed up to then become durable.

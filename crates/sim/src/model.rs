@@ -48,6 +48,7 @@ fn command(action: &Action) -> Option<Command> {
             chunk: blocks(conversion.chunk)?,
             chunks: conversion.chunks,
             parity_row: conversion.row,
+            keeps: conversion.keeps,
         }),
         Action::Trim { offset, len } => Command::Trim { lba: offset / BLOCK as u64, blocks: blocks(*len)? },
         Action::Flush { .. } => Command::Flush,

@@ -109,7 +109,7 @@ impl Sheet {
         }
     }
 
-    /// Makes blocks the last of so many parities of the chunks of others, of which nothing is left.
+    /// Makes blocks the last of so many parities of the chunks of others.
     pub(crate) fn convert(&mut self, source: Range<u64>, destination: Range<u64>, rows: usize) {
         let pool = BufPool::blank();
         let chunk = (destination.end - destination.start) as usize * BLOCK;
@@ -121,7 +121,6 @@ impl Sheet {
                 operand.bytes().to_vec()
             })
             .collect();
-        self.clear(source);
         let is_zero = operands.iter().flatten().all(|&byte| byte == 0);
         if is_zero {
             return self.clear(destination);

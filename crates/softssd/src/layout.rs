@@ -14,7 +14,7 @@ use crate::record::PAIR_BYTES;
 pub const OOB_BYTES: u16 = crate::record::OOB as u16;
 
 const MAGIC: &[u8; 8] = b"CYGSSDFL";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const HEADER: usize = BLOCK;
 const MODEL: usize = 32;
 /// As large as a drive can be modelled: what is kept in memory for each block stays bounded.
@@ -91,7 +91,7 @@ impl Layout {
     }
 }
 
-/// Length of the file of a drive of `size` bytes: 3 % more, for what is beside the blocks.
+/// Length of the file of a drive of `size` bytes: 7 % more, for what is beside the blocks.
 pub fn file_bytes(size: u64) -> u64 {
     let records = size / BLOCK as u64 * PAIR_BYTES as u64;
     HEADER as u64 + records.next_multiple_of(BLOCK as u64) + size

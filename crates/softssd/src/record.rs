@@ -9,8 +9,8 @@
 use cygnus_ssdlink::crc32c;
 
 /// Most bytes beside a block.
-pub(crate) const OOB: usize = 32;
-const RECORD: usize = 64;
+pub(crate) const OOB: usize = 128;
+const RECORD: usize = 144;
 /// Length of the two records of a block.
 pub(crate) const PAIR_BYTES: usize = 2 * RECORD;
 

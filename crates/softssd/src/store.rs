@@ -195,13 +195,13 @@ impl Store {
         unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
     }
 
-    /// Computes a parity of chunks and of what is beside their blocks, stores it durably, and then forgets the chunks. Says how
-    /// many blocks were read and written for it.
+    /// Computes a parity of chunks and of what is beside their blocks, stores it durably, and then forgets the chunks if they do not
+    /// stay. Says how many blocks were read and written for it.
     ///
     /// # Errors
     /// See [`Fault`]; then the chunks are as they were.
     pub fn convert(&self, what: &Convert) -> Result<u64, Fault> {
-        let Convert { source, destination, chunk, chunks, row } = *what;
+        let Convert { source, destination, chunk, chunks, row, keeps } = *what;
         let taken = chunk.checked_mul(chunks.into()).filter(|&taken| taken <= MOST_CONVERTED).ok_or(Fault::Range)?;
         self.blocks(source, taken)?;
         self.blocks(destination, chunk)?;
@@ -217,7 +217,9 @@ impl Store {
         }
         self.write(destination, &row_of_parity(&data, row), &row_of_parity(&beside, row))?;
         self.flush()?;
-        self.trim(source, taken)?;
+        if !keeps {
+            self.trim(source, taken)?;
+        }
         Ok((taken + chunk) / BLOCK as u64)
     }
 

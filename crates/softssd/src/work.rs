@@ -89,8 +89,8 @@ pub(crate) fn modelled(command: &Command, size: u64) -> Option<Modelled> {
         Command::Convert(what) if usize::from(what.row) < MAX_PARITY_COLUMNS => {
             let (source, _) = range(what.source, what.chunk.checked_mul(what.chunks.into())?)?;
             let (destination, chunk) = range(what.destination, what.chunk)?;
-            let (chunks, parity_row) = (what.chunks, what.row);
-            Modelled::Convert(Convert { source, destination, chunk, chunks, parity_row })
+            let (chunks, parity_row, keeps) = (what.chunks, what.row, what.keeps);
+            Modelled::Convert(Convert { source, destination, chunk, chunks, parity_row, keeps })
         }
         Command::ReadOob { offset, blocks, .. } => {
             let (lba, blocks) = range(offset, u64::from(blocks) * block)?;

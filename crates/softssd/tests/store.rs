@@ -108,7 +108,10 @@ fn parity_is_computed_of_blocks_and_of_what_is_beside_them() {
         let (chunk, chunks) = (2 * B, 3_u32);
         let beside: Vec<u8> = (0..6).flat_map(|n| [n + 1; 32]).collect();
         store.write(8 * B, &filled(6, 7), &beside).unwrap();
-        let what = Convert { source: 8 * B, destination: 100 * B, chunk, chunks, row };
+        let what = Convert { source: 8 * B, destination: 100 * B, chunk, chunks, row, keeps: false };
+        // Another parity of the same chunks, which stay.
+        assert_eq!(store.convert(&Convert { row: (row + 1) % 3, keeps: true, ..what }).unwrap(), 8);
+        assert_eq!(store.read(8 * B, 6 * B).unwrap(), filled(6, 7));
         assert_eq!(store.convert(&what).unwrap(), 8);
         for n in 0..2_u8 {
             let expect = |of: [u8; 3]| {
@@ -145,7 +148,7 @@ fn ranges_that_do_not_fit_are_refused() {
     assert!(matches!(store.write(0, &filled(1, 1), &[0; OOB_BYTES as usize + 1]), Err(Fault::Range)));
     assert!(matches!(store.write(0, &filled(2, 1), &[0; 3]), Err(Fault::Range)));
     assert!(matches!(store.read_oob(0, 0, 8), Err(Fault::Range)));
-    assert!(matches!(store.read_oob(0, 1, 33), Err(Fault::Range)));
+    assert!(matches!(store.read_oob(0, 1, 129), Err(Fault::Range)));
 }
 
 #[test]

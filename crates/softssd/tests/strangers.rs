@@ -104,7 +104,7 @@ fn what_can_be_answered_is_and_the_rest_ends_the_connection() {
     let drive = Drive::new("requests");
     let (looker, _) = dial(&drive.address(), false, [1; 16]).unwrap();
     let write = Command::Write { offset: 0, len: B as u32, oob: 0, transient: true };
-    let convert = cygnus_ssdlink::Convert { source: 0, destination: 8 * B, chunk: B, chunks: 2, row: 0 };
+    let convert = cygnus_ssdlink::Convert { source: 0, destination: 8 * B, chunk: B, chunks: 2, row: 0, keeps: false };
     for (id, (command, payload, status)) in (0..).zip([
         (write, vec![7; B as usize], Status::Refused),
         (Command::Trim { offset: 0, len: B }, vec![], Status::Refused),

@@ -1,4 +1,5 @@
-//! Conversions: chunks are read, the engine combines them, the result goes through the cache, and the chunks are trimmed.
+//! Conversions: chunks are read, the engine combines them, the result goes through the cache, and the chunks are trimmed if
+//! they do not stay.
 
 use crate::device::Convert;
 use crate::state::Ssd;
@@ -36,7 +37,9 @@ impl Ssd {
     pub(crate) fn end_conversion(&mut self, at: u32, convert: Convert) {
         self.counters.conversions += 1;
         self.xor().leave(&convert);
-        self.forget_range(convert.source as u32, convert.source_blocks() as u32);
+        if !convert.keeps {
+            self.forget_range(convert.source as u32, convert.source_blocks() as u32);
+        }
         self.finish_command(at);
         self.read_operands();
     }

@@ -92,7 +92,7 @@ impl Command {
 /// The operands of [`Command::Convert`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Convert {
-    /// First block of the vertical chunk group: `chunks * chunk` blocks, which are invalid afterwards.
+    /// First block of the vertical chunk group: `chunks * chunk` blocks.
     pub source: u64,
     /// First block of the parity, `chunk` blocks.
     pub destination: u64,
@@ -102,6 +102,8 @@ pub struct Convert {
     pub chunks: u32,
     /// Row of the encoding matrix. The model has no payload; the caller computes the parity by it.
     pub parity_row: u8,
+    /// Whether the chunks stay as they are. Else they are invalid afterwards.
+    pub keeps: bool,
 }
 
 /// A completion.

@@ -8,6 +8,8 @@ pub const REQUEST_BYTES: usize = 64;
 
 const MAGIC: &[u8; 4] = b"cSRq";
 const TRANSIENT: u8 = 1;
+/// Flag of a conversion.
+const KEEPS: u8 = 1;
 
 /// Operation codes.
 mod code {
@@ -33,6 +35,8 @@ pub struct Convert {
     pub chunks: u32,
     /// Which parity: 0 is P, 1 is Q, 2 is R.
     pub row: u8,
+    /// Whether the chunks stay as they are.
+    pub keeps: bool,
 }
 
 /// What is asked. Offsets and lengths are in bytes; whether they fit the drive is for the drive to say.
@@ -121,8 +125,8 @@ impl Request {
             }
             Command::Trim { offset, len } => (code::TRIM, 0, 0, offset, len, 0, 0, 0),
             Command::Flush => (code::FLUSH, 0, 0, 0, 0, 0, 0, 0),
-            Command::Convert(Convert { source, destination, chunk, chunks, row }) => {
-                (code::CONVERT, 0, 0, source, chunk, destination, chunks, row)
+            Command::Convert(Convert { source, destination, chunk, chunks, row, keeps }) => {
+                (code::CONVERT, if keeps { KEEPS } else { 0 }, 0, source, chunk, destination, chunks, row)
             }
             Command::ReadOob { offset, blocks, oob } => (code::READ_OOB, 0, oob, offset, 0, 0, blocks, 0),
             Command::Status => (code::STATUS, 0, 0, 0, 0, 0, 0, 0),
@@ -163,7 +167,10 @@ impl Request {
             }
             code::TRIM => Command::Trim { offset, len },
             code::FLUSH => Command::Flush,
-            code::CONVERT => Command::Convert(Convert { source: offset, destination, chunk: len, chunks: count, row }),
+            code::CONVERT => {
+                let keeps = flags & KEEPS != 0;
+                Command::Convert(Convert { source: offset, destination, chunk: len, chunks: count, row, keeps })
+            }
             code::READ_OOB => Command::ReadOob { offset, blocks: count, oob },
             code::STATUS => Command::Status,
             other => Command::Unknown(other),
@@ -184,8 +191,8 @@ mod tests {
                 .prop_map(|(offset, len, oob, transient)| Command::Write { offset, len, oob, transient }),
             any::<(u64, u64)>().prop_map(|(offset, len)| Command::Trim { offset, len }),
             Just(Command::Flush),
-            any::<(u64, u64, u64, u32, u8)>().prop_map(|(source, destination, chunk, chunks, row)| {
-                Command::Convert(Convert { source, destination, chunk, chunks, row })
+            any::<(u64, u64, u64, u32, u8, bool)>().prop_map(|(source, destination, chunk, chunks, row, keeps)| {
+                Command::Convert(Convert { source, destination, chunk, chunks, row, keeps })
             }),
             any::<(u64, u32, u16)>().prop_map(|(offset, blocks, oob)| Command::ReadOob { offset, blocks, oob }),
             Just(Command::Status),

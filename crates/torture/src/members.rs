@@ -61,17 +61,19 @@ pub(crate) fn device(shape: &Shape, n: usize) -> DiskConfig {
     let zones = shape.zoned.and_then(|zoned| zoned.of_member(n));
     let (converts, timing) = (shape.member_converts(n), shape.timing(n));
     let bytes = shape.zoned.map_or(shape.device_bytes(), |zoned| zoned.device_bytes(n, shape.device_bytes()));
-    DiskConfig { converts, timing, zones, ..DiskConfig::new(format!("d{n}"), bytes) }
+    DiskConfig { converts, oob_bytes: shape.beside_blocks(n), timing, zones, ..DiskConfig::new(format!("d{n}"), bytes) }
 }
 
 impl Members {
     pub(crate) fn new(world: &World, shape: &Shape) -> Self {
         world.watch_faults(coverage::met);
         let member = |n| {
-            let converts = shape.member_converts(n);
             let config = device(shape, n);
             let disk = match shape.drives {
-                Drives::Modelled => world.add_modelled(config, drive_of(shape.device_bytes(), converts)),
+                Drives::Modelled => {
+                    let model = drive_of(shape.device_bytes(), &config);
+                    world.add_modelled(config, model)
+                }
                 Drives::Quick | Drives::Slow => world.add_disk(config),
             };
             let blank = Rc::new(world.save(disk));
@@ -298,12 +300,13 @@ pub(crate) fn device_of(name: &str) -> Option<usize> {
 }
 
 /// A drive with the speed of a SATA drive's flash, and so few and small erase blocks that some megabytes fill it.
-fn drive_of(bytes: u64, converts: bool) -> Model {
+fn drive_of(bytes: u64, of: &DiskConfig) -> Model {
     let ModelConfig::Ssd(mut config) = Preset::Samsung850Pro.config() else { unreachable!("it is a drive of flash") };
+    config.oob = of.oob_bytes;
     (config.capacity, config.spare) = (bytes.max(16 << 20), 0.5);
     (config.flash.channels, config.flash.dies_per_channel, config.flash.pages_per_block) = (2, 2, 8);
     // Room for the chunks of most bands, not of all.
-    config.xor = converts.then_some(XorEngine { rate: 1 << 30, latency: Nanos::micros(5), buffer: 64 << 10 });
+    config.xor = of.converts.then_some(XorEngine { rate: 1 << 30, latency: Nanos::micros(5), buffer: 64 << 10 });
     Model::new(ModelConfig::Ssd(config)).expect("there is spare flash enough")
 }
 

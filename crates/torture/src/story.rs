@@ -32,7 +32,7 @@ mod text;
 mod tier;
 mod zoned;
 
-use cygnus_format::Geometry;
+use cygnus_format::{BESIDE_BLOCK, Geometry};
 use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_types::{Acknowledged, Constraint, Medium, Nanos, Paging};
 
@@ -97,6 +97,8 @@ pub(crate) struct Shape {
     pub(crate) drives: Drives,
     /// Which members compute parity inside, as the array wants it then: 0: none, 1: all, n: all but every n-th.
     pub(crate) converts: usize,
+    /// Which members store bytes beside each block, where what copies are is said then: 0: none, 1: all, n: all but every n-th.
+    pub(crate) beside: usize,
     /// Whether backups of open stripes may hold the parity of rows in place of copies.
     pub(crate) parity_buffer: bool,
     /// Which members are to be written in order, if any are.
@@ -109,10 +111,20 @@ pub(crate) struct Shape {
     pub(crate) links: Vec<Vec<usize>>,
 }
 
+/// Whether a member is one of these: 0: none, 1: all, n: all but every n-th.
+fn is_one_of(these: usize, n: usize) -> bool {
+    these == 1 || these > 1 && !n.is_multiple_of(these)
+}
+
 impl Shape {
     /// Whether a member computes parity inside.
     pub(crate) fn member_converts(&self, n: usize) -> bool {
-        self.converts == 1 || self.converts > 1 && !n.is_multiple_of(self.converts)
+        is_one_of(self.converts, n)
+    }
+
+    /// Bytes that a member stores beside each block.
+    pub(crate) fn beside_blocks(&self, n: usize) -> u16 {
+        if is_one_of(self.beside, n) { BESIDE_BLOCK as u16 } else { 0 }
     }
 
     /// What makes safe what stripes hold until they are full.

@@ -114,6 +114,11 @@ fn copies_that_nobody_looks_for() {
 }
 
 #[test]
+fn descriptions_beside_copies_that_nobody_reads() {
+    is_caught(Bug::BesideUnread, Tier::Copies, LONG);
+}
+
+#[test]
 fn copies_that_are_overwritten_too_early() {
     is_caught(Bug::BackupsOverwritten, Tier::Copies, SHORT);
 }

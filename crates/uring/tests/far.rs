@@ -85,8 +85,13 @@ fn conformance() {
 fn it_says_what_it_can_do_and_does_it() {
     let drive = Drive::new("extra");
     let device = drive.open();
-    let wanted =
-        Capabilities { class: DeviceClass::Flash, trim: true, convert: true, oob_bytes: 32, ..Capabilities::default() };
+    let wanted = Capabilities {
+        class: DeviceClass::Flash,
+        trim: true,
+        convert: true,
+        oob_bytes: 128,
+        ..Capabilities::default()
+    };
     assert_eq!((device.capabilities(), device.size()), (wanted, SIZE));
     on(&device, async |Reactor { rt, devices, .. }| {
         let dev = devices[0].ix;
@@ -97,14 +102,14 @@ fn it_says_what_it_can_do_and_does_it() {
             data.bytes_mut()[n * BLOCK..(n + 1) * BLOCK].fill(n as u8);
             oob.bytes_mut()[n * 8..(n + 1) * 8].fill(!n as u8);
         }
-        let write = Extra::WriteOob { offset: 8 * B, buf: data.full(), oob: oob.full() };
+        let write = Extra::WriteOob { offset: 8 * B, buf: data.full(), oob: oob.full(), transient: false };
         rt.extra(dev, write).await.unwrap();
         let (read, beside) = (rt.alloc(blocks * BLOCK), rt.alloc(blocks * 8));
         rt.read(dev, 8 * B, read.full()).await.unwrap();
         rt.extra(dev, Extra::ReadOob { offset: 8 * B, blocks: blocks as u32, into: beside.full() }).await.unwrap();
         assert!(read.bytes() == data.bytes() && beside.bytes() == oob.bytes());
         // P of blocks 1, 2 and 3.
-        let what = Conversion { source: 9 * B, destination: 700 * B, chunk: B, chunks: 3, row: 0 };
+        let what = Conversion { source: 9 * B, destination: 700 * B, chunk: B, chunks: 3, row: 0, keeps: false };
         assert_eq!(rt.extra(dev, Extra::Convert(what)).await, Ok(Outcome::Done));
         let parity = rt.alloc(BLOCK);
         rt.read(dev, 700 * B, parity.full()).await.unwrap();
@@ -115,7 +120,7 @@ fn it_says_what_it_can_do_and_does_it() {
         for wrong in [
             Extra::Convert(Conversion { row: 3, ..what }),
             Extra::Convert(Conversion { source: SIZE, ..what }),
-            Extra::WriteOob { offset: 0, buf: parity.full(), oob: rt.alloc(33).full() },
+            Extra::WriteOob { offset: 0, buf: parity.full(), oob: rt.alloc(129).full(), transient: false },
             Extra::ReadOob { offset: 1, blocks: 1, into: into.full() },
         ] {
             let name = format!("{wrong:?}");

@@ -61,6 +61,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         segment_bytes: 8 << 20,
         transient_bytes: None,
         protection: None,
+        copies: None,
         parity_buffer: None,
         parity_inside: None,
         capacity_bytes: Some(4 << 30),

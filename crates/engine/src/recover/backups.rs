@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use cygnus_format::{Backup, BackupError, Discard, Entry, GroupState, Holds, Kind, Place, Rotation};
+use cygnus_format::{BESIDE_BLOCK, Backup, BackupError, Discard, Entry, GroupState, Holds, Kind, Place, Rotation};
 use cygnus_parity as parity;
 use cygnus_runtime::{BufSlice, DeviceIx};
 use cygnus_types::{BLOCK, GroupId, ReactorId, SegmentId};
@@ -21,6 +21,7 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::read::reconstruct::restore_block;
+use crate::write::beside::Beside;
 
 /// Bytes of a transient area that are read at once.
 const PIECE: u32 = 256;
@@ -61,6 +62,13 @@ pub(crate) struct BackedUpBlock {
 struct Area {
     found: Vec<(Backup, Copy)>,
     spoiled: Vec<String>,
+}
+
+impl Area {
+    fn add(&mut self, backup: Backup, dev: DeviceIx, at: u32) {
+        let holds = backup.holds;
+        self.found.push((backup, Copy { dev, at, holds }));
+    }
 }
 
 /// What transient areas tell of stripes that no checkpoint covers.
@@ -348,12 +356,27 @@ async fn read_area(reactor: &Reactor, member: usize, blocks: u32) -> Area {
             match Backup::decode(bytes) {
                 Ok(backup) if is_of(reactor, &backup) => {
                     let at = backup.blocks_at.unwrap_or(at + n + 1);
-                    let holds = backup.holds;
-                    area.found.push((backup, Copy { dev, at, holds }));
+                    area.add(backup, dev, at);
                 }
                 Ok(_) | Err(BackupError::NotABackup) => {}
                 Err(error) if Backup::resembles(bytes, reactor.shared.array_tag) => {
                     area.spoiled.push(format!("{} at byte {offset}: {error}", state.name()));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    let besides = Beside::of(&reactor.shared, &reactor.rt);
+    if besides.has_room(dev) && !planted::is(Bug::BesideUnread) {
+        let beside = besides.read(dev, geometry.transient_offset(0), blocks).await;
+        for at in 0..blocks {
+            let beside = &beside[at as usize * BESIDE_BLOCK..];
+            match Backup::decode_beside(beside) {
+                Ok(backup) if is_of(reactor, &backup) => area.add(backup, dev, at),
+                Ok(_) | Err(BackupError::NotABackup) => {}
+                Err(error) if Backup::resembles(beside, reactor.shared.array_tag) => {
+                    let offset = geometry.transient_offset(at);
+                    area.spoiled.push(format!("{}, beside the block at byte {offset}: {error}", state.name()));
                 }
                 Err(_) => {}
             }

@@ -1,8 +1,8 @@
 //! Making an array: all checks before the first byte is written, so that a refusal leaves everything as it was.
 
 use cygnus_format::{
-    ArrayState, CONVERTS_INSIDE, DATA_START, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors,
-    MemberState, PARITY_BUFFER, PolicyValue, Superblock,
+    ArrayState, CONVERTS_INSIDE, DATA_START, DESCRIBED_BESIDE, Geometry, GroupDesc, GroupState, Holdings, MemberDesc,
+    MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
@@ -16,6 +16,7 @@ use crate::recover::zones::{alignment, refuse_zoned};
 use crate::space::protections::{CLIENTS_PARITY, Protections};
 use crate::space::usable::{CLEANING, PARITY_FIXED, STREAMS, policies_of, usable_blocks};
 use crate::work::Work;
+use crate::write::beside;
 
 /// Fewest segments per group: enough for open segments, reserves, two checkpoints and some room to clean in.
 const MIN_SEGMENTS: u64 = 16;
@@ -234,10 +235,13 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     let fixed = is_set(PARITY_FIXED, placement == ParityPlacement::Fixed);
     let inside = is_set(CONVERTS_INSIDE, inside);
     let buffer = is_set(PARITY_BUFFER, until_full == UntilFull::ParityBuffer);
+    let oob = devices.iter().map(|device| rt.capabilities(device.ix).oob_bytes);
+    let beside = is_set(DESCRIBED_BESIDE, beside::is_wanted(until_full, oob));
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
     Protections::new(geometry, options.clients_parity.unwrap_or(geometry.parity))
         .map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    let mut policies: Vec<_> = [cleaning, clients, streams, fixed, inside, buffer].into_iter().flatten().collect();
+    let mut policies: Vec<_> =
+        [cleaning, clients, streams, fixed, inside, buffer, beside].into_iter().flatten().collect();
     policies.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let mut state = ArrayState {
         name: options.name.clone(),

@@ -423,6 +423,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         members,
         array_tag: array.tag(),
         until_full: until_full_of(state),
+        describes_beside: state.describes_beside(),
         session: state.session + 1,
         map: options.map,
         first_write_seq: root.map_or(1, |r| r.next_write_seq),

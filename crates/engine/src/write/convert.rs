@@ -8,7 +8,8 @@
 //!
 //! A drive that has converted has forgotten its copies. From then on a block of the stripe is safe only if all others of its row
 //! are; so what is in the stripe's places is durable before anybody is told to convert. Until the headers are durable too, recovery
-//! restores a block that is nowhere else from its row ([`crate::recover::backups`]).
+//! restores a block that is nowhere else from its row ([`crate::recover::backups`]). Copies that have their descriptions beside them
+//! ([`crate::write::beside`]) are told to stay, as the descriptions have to: then nothing need be durable before.
 //!
 //! A member that does not convert, for whatever reason, gets its parity from here.
 
@@ -23,6 +24,7 @@ use crate::care::member::MemberShared;
 use crate::counters::count;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::write::beside::Beside;
 use crate::write::offload::{LastCopies, Offload};
 use crate::write::replicate::{Replicator, standing_of};
 use crate::write::stripe::Stripe;
@@ -54,6 +56,10 @@ struct Converter<'a> {
 impl<'a> Converter<'a> {
     fn of(reactor: &'a Rc<Reactor>) -> Self {
         Self { reactor }
+    }
+
+    fn beside(&self) -> Beside<'_> {
+        Beside::of(&self.reactor.shared, &self.reactor.rt)
     }
 
     /// Whether the members with the parity of such stripes of a group compute it.
@@ -143,7 +149,8 @@ impl<'a> Converter<'a> {
             transient.learn(shared.durable(), shared.flushes.ended());
             transient.is_durable(stripe.backed_up().last)
         };
-        if sound && !is_durable && !planted::is(Bug::ConvertedUnflushed) {
+        let copies_stay = self.beside().have_room(stripe.place.group, stripe.place.columns);
+        if sound && !is_durable && !copies_stay && !planted::is(Bug::ConvertedUnflushed) {
             sound = self.flush_data(stripe).await;
         }
         sound && standing_of(self.reactor, stripe.place.group) == stripe.backed_up().under
@@ -172,7 +179,7 @@ impl<'a> Converter<'a> {
         let (member, _) = self.reactor.shared.member(place.group, place.columns.parity_column(p));
         let dev = self.reactor.device_in_service(member)?;
         let convert = |what| self.reactor.rt.extra(dev, Extra::Convert(what));
-        Some(self.conversions(stripe, p).map(convert).collect())
+        Some(self.conversions(stripe, p, self.beside().has_room(dev)).map(convert).collect())
     }
 
     /// Whether the member of a parity column has done its part.
@@ -192,7 +199,7 @@ impl<'a> Converter<'a> {
         failed.is_none()
     }
 
-    fn conversions(&self, stripe: &Stripe, p: u8) -> impl Iterator<Item = Conversion> {
+    fn conversions(&self, stripe: &Stripe, p: u8, keeps: bool) -> impl Iterator<Item = Conversion> {
         let (place, geometry) = (stripe.place, *stripe.geometry());
         let hero = stripe.heroes[usize::from(p)];
         let converted = stripe.converted();
@@ -204,6 +211,7 @@ impl<'a> Converter<'a> {
                 chunk: u64::from(geometry.chunk_blocks.min(converted - top)) * BLOCK as u64,
                 chunks: place.columns.data.into(),
                 row: p,
+                keeps,
             }
         })
     }

@@ -1,6 +1,7 @@
 //! The way of a write: admitted, copied into an open stripe, closed with its parity and headers, written.
 
 pub(crate) mod admission;
+pub(crate) mod beside;
 pub(crate) mod by_page;
 pub(crate) mod convert;
 pub(crate) mod grant;

@@ -27,6 +27,7 @@ use crate::care::member::MemberShared;
 use crate::counters::count;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::write::beside::Beside;
 use crate::write::lane::Lane;
 use crate::write::offload::Offload;
 use crate::write::stripe::{BackedUp, Standing, Stripe};
@@ -38,7 +39,7 @@ fn rows_of_new(stripe: &Stripe) -> Vec<u32> {
 }
 
 /// What to do about so many new blocks of a stripe, which lie in these rows if their parity may be kept.
-fn way(stripe: &Stripe, new: u32, rows: Option<&[u32]>) -> Way {
+fn way(stripe: &Stripe, new: u32, rows: Option<&[u32]>, described_beside: bool) -> Way {
     let unfinished = Unfinished {
         data: stripe.place.columns.data,
         parity: stripe.place.columns.parity,
@@ -47,6 +48,7 @@ fn way(stripe: &Stripe, new: u32, rows: Option<&[u32]>) -> Way {
         rows: stripe.closing_rows(),
         header: stripe.place.header_blocks,
         buffered_rows: rows.map(|rows| rows.len() as u32),
+        described_beside,
         is_converted: !stripe.heroes.is_empty(),
     };
     unfinished.way()
@@ -70,12 +72,12 @@ struct BackupWrite {
 /// Where a member's part of a backup goes.
 struct BackupPlace {
     member: MemberIx,
-    /// Block of its transient area for the block that says what it is.
+    /// Block of its transient area for the block that says what it is, if there is one.
+    first: Option<u32>,
+    /// Where its other blocks go.
     at: u32,
-    /// Blocks that it gets beside that one.
+    /// How many these are.
     blocks: u32,
-    /// Where they go; `None`: behind that one.
-    apart: Option<u32>,
 }
 
 /// What is on its way: a backup, and its blocks to their places.
@@ -170,6 +172,10 @@ impl Replicator {
         }
     }
 
+    fn beside(&self) -> Beside<'_> {
+        Beside::of(&self.reactor.shared, &self.reactor.rt)
+    }
+
     fn close(&self, lane: Lane) {
         self.reactor.writer(lane).borrow_mut().close_stripe(&self.reactor);
     }
@@ -196,10 +202,12 @@ impl Replicator {
         }
         let has_buffer = self.reactor.shared.until_full == UntilFull::ParityBuffer;
         let rows = has_buffer.then(|| rows_of_new(stripe));
-        let backed_up = match way(stripe, new, rows.as_deref()) {
+        let beside = self.beside().have_room(stripe.place.group, stripe.place.columns)
+            && Backup::fits_beside(new as usize, (discards - done.discards) as usize);
+        let backed_up = match way(stripe, new, rows.as_deref(), beside) {
             Way::End => return Step::Close,
-            Way::Copies => self.back_up(stripe, standing, None),
-            Way::Parity => self.back_up(stripe, standing, rows.as_deref()),
+            Way::Copies => self.back_up(stripe, standing, None, beside),
+            Way::Parity => self.back_up(stripe, standing, rows.as_deref(), false),
         };
         backed_up.map_or(Step::NoRoom, Step::BackedUp)
     }
@@ -214,12 +222,13 @@ impl Replicator {
     }
 
     /// Sends copies of what is new in a stripe on their way, or the parity of the given rows; `None` if some member has no room for them.
-    fn back_up(&self, stripe: &mut Stripe, under: Standing, rows: Option<&[u32]>) -> Option<UnderWay> {
+    /// What describes copies is `beside` them, or in a block of its own.
+    fn back_up(&self, stripe: &mut Stripe, under: Standing, rows: Option<&[u32]>, beside: bool) -> Option<UnderWay> {
         let shared = &self.reactor.shared;
         let (lane, group, done) = (stripe.place.lane, stripe.place.group, stripe.backed_up());
         stripe.give_up_left_out();
         let blocks = rows.map_or(stripe.used() - done.slots, |rows| rows.len() as u32);
-        let (numbers, places) = self.take_room(stripe, done.slots, blocks)?;
+        let (numbers, places) = self.take_room(stripe, done.slots, blocks, u32::from(!beside))?;
         let (slots, discards) = (stripe.used(), stripe.discards().len() as u32);
         let then = BackedUp { slots, discards, last: numbers.number, under };
         let (entries, image) = self.image(stripe, done.slots, then.slots);
@@ -237,8 +246,8 @@ impl Replicator {
             discards: stripe.discards()[done.discards as usize..].to_vec(),
         };
         let mut writes = self.to_their_places(stripe, done.slots, &image);
-        for BackupPlace { blocks, .. } in &places {
-            count(&shared.totals.backup_written, u64::from(1 + blocks));
+        for BackupPlace { first, blocks, .. } in &places {
+            count(&shared.totals.backup_written, u64::from(u32::from(first.is_some()) + blocks));
         }
         match rows {
             None => self.send_copies(&mut writes, backup, &image, places),
@@ -253,30 +262,43 @@ impl Replicator {
     }
 
     /// Sends a backup to its places, where copies of the blocks of an image follow.
-    fn send_copies(
-        &self,
-        writes: &mut Vec<BackupWrite>,
-        mut backup: Backup,
-        image: &BufSlice,
-        places: Vec<BackupPlace>,
-    ) {
+    fn send_copies(&self, writes: &mut Vec<BackupWrite>, backup: Backup, image: &BufSlice, places: Vec<BackupPlace>) {
         let geometry = self.reactor.shared.layout.geometry();
         self.describe(&backup, image);
-        for BackupPlace { member, at, blocks, apart } in places {
-            let (at, len) = (geometry.transient_offset(at), blocks as usize * BLOCK);
-            let Some(blocks_at) = apart else {
-                self.write(writes, member, at, image.slice(0..BLOCK + len), Runtime::write_transient);
-                continue;
-            };
-            backup.blocks_at = Some(blocks_at);
-            let first = self.reactor.rt.alloc(BLOCK).full();
-            self.describe(&backup, &first);
-            self.write(writes, member, at, first, Runtime::write_transient);
-            if blocks > 0 {
-                let copies = image.slice(BLOCK..BLOCK + len);
-                let at = geometry.transient_offset(blocks_at);
-                self.write(writes, member, at, copies, Runtime::write_transient);
+        for BackupPlace { member, first, at: copies_at, blocks } in places {
+            let (at, copies) = (geometry.transient_offset(copies_at), BLOCK..(1 + blocks) as usize * BLOCK);
+            match first {
+                None => self.write_described(writes, member, at, image.slice(copies), &backup),
+                Some(first) if copies_at == first + 1 => {
+                    let at = geometry.transient_offset(first);
+                    self.write(writes, member, at, image.slice(0..copies.end), Runtime::write_transient);
+                }
+                Some(first) => {
+                    let description = self.reactor.rt.alloc(BLOCK).full();
+                    self.describe(&Backup { blocks_at: Some(copies_at), ..backup.clone() }, &description);
+                    let first = geometry.transient_offset(first);
+                    self.write(writes, member, first, description, Runtime::write_transient);
+                    if blocks > 0 {
+                        self.write(writes, member, at, image.slice(copies), Runtime::write_transient);
+                    }
+                }
             }
+        }
+    }
+
+    /// Writes copies with what describes them beside them.
+    fn write_described(
+        &self,
+        writes: &mut Vec<BackupWrite>,
+        member: MemberIx,
+        at: u64,
+        copies: BufSlice,
+        backup: &Backup,
+    ) {
+        if let Some(dev) = self.reactor.device_in_service(member) {
+            let bytes = copies.len() as u64;
+            count(&self.reactor.shared.totals.described_beside, bytes / BLOCK as u64);
+            writes.push(BackupWrite { member, bytes, op: self.beside().write(dev, at, copies, backup) });
         }
     }
 
@@ -291,11 +313,13 @@ impl Replicator {
         let shared = &self.reactor.shared;
         let with_parity = (0..).zip(parity).map(|(column, image)| (Holds::Parity(column), image));
         let witness = (Holds::ParityElsewhere, self.reactor.rt.alloc(BLOCK).full());
-        for ((holds, image), BackupPlace { member, at, blocks, .. }) in with_parity.chain([witness]).zip(places) {
+        for ((holds, image), BackupPlace { member, first, blocks, .. }) in with_parity.chain([witness]).zip(places) {
             count(&shared.totals.backup_parity, blocks.into());
             backup.holds = holds;
             self.describe(&backup, &image);
-            self.write(writes, member, shared.layout.geometry().transient_offset(at), image, Runtime::write_transient);
+            let first = first.expect("parity lies behind a block that says so");
+            let at = shared.layout.geometry().transient_offset(first);
+            self.write(writes, member, at, image, Runtime::write_transient);
         }
     }
 
@@ -305,41 +329,46 @@ impl Replicator {
         first.copy_from(0, &bytes);
     }
 
-    /// Takes room for a backup of a stripe: on the members of its parity for all of it, and on the one that has the first of its
-    /// blocks, or the first column's, for the first. The first copies of a stripe whose parity these members are to compute take
-    /// the room for all of it, so that its copies lie one behind the other.
-    fn take_room(&self, stripe: &mut Stripe, from: u32, blocks: u32) -> Option<(Numbers, Vec<BackupPlace>)> {
+    /// Takes room for a backup of a stripe: on the members of its parity for all of it, with so many blocks `before` it, and on the one
+    /// that has the first of its blocks, or the first column's, for the block that says what it is. The first copies of a stripe whose
+    /// parity these members are to compute take the room for all of it, so that its copies lie one behind the other.
+    fn take_room(
+        &self,
+        stripe: &mut Stripe,
+        from: u32,
+        blocks: u32,
+        before: u32,
+    ) -> Option<(Numbers, Vec<BackupPlace>)> {
         let (group, columns) = (stripe.place.group, stripe.place.columns);
         let layout = &self.reactor.shared.layout;
         let witness = layout.member(group, if blocks > 0 { stripe.slot(from).0 } else { columns.data_column(0) });
         let members: Vec<MemberIx> =
             (0..columns.parity).map(|p| layout.member(group, columns.parity_column(p))).collect();
-        let take = |behind: u32| {
-            let wanted: Vec<_> = members.iter().map(|&member| (member, 1 + behind)).chain([(witness, 1)]).collect();
+        let take = |on_each: u32| {
+            let wanted: Vec<_> = members.iter().map(|&member| (member, on_each)).chain([(witness, 1)]).collect();
             self.take(stripe.place.lane, &wanted)
         };
         let begins = from == 0 && blocks > 0 && self.reactor.converts(group, columns);
-        let whole = if begins { take(stripe.geometry().slots(stripe.place.rows)) } else { None };
+        let whole = if begins { take(before + stripe.geometry().slots(stripe.place.rows)) } else { None };
         let has_begun = whole.is_some();
         let (numbers, at) = match whole {
             Some(taken) => taken,
-            None => take(if stripe.heroes.is_empty() { blocks } else { 0 })?,
+            None => take(before + if stripe.heroes.is_empty() { blocks } else { 0 })?,
         };
-        let mut places: Vec<BackupPlace> = members
-            .iter()
-            .zip(&at)
-            .enumerate()
+        if has_begun {
+            stripe.heroes.extend(at[..members.len()].iter().map(|at| at + before));
+        }
+        let mut places: Vec<BackupPlace> = (0..)
+            .zip(members.iter().zip(&at))
             .map(|(p, (&member, &at))| BackupPlace {
                 member,
-                at,
+                first: (before > 0).then_some(at),
+                at: stripe.heroes.get(p).map_or(at + before, |hero| hero + from),
                 blocks,
-                apart: stripe.heroes.get(p).map(|hero| hero + from),
             })
             .collect();
-        places.push(BackupPlace { member: witness, at: at[members.len()], blocks: 0, apart: None });
-        if has_begun {
-            stripe.heroes.extend(at[..members.len()].iter().map(|at| at + 1));
-        }
+        let first = at[members.len()];
+        places.push(BackupPlace { member: witness, first: Some(first), at: first + 1, blocks: 0 });
         Some((numbers, places))
     }
 

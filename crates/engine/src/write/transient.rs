@@ -148,6 +148,11 @@ impl Transient {
         let said = self.said.back().map_or(self.reusable, |&(_, released)| released);
         let left = if self.released() > said { 0 } else { (part.end - part.start) / KEPT };
         for &(member, blocks) in wanted {
+            if blocks == 0 {
+                // What it gets has room already.
+                places.push(part.start);
+                continue;
+            }
             let ring = self.rings.entry(member).or_insert_with(|| Ring::new(part.clone()));
             ring.release_below(if planted::is(Bug::BackupsOverwritten) { self.next } else { self.reusable });
             places.push(ring.room_for(blocks, left)?);
@@ -155,7 +160,7 @@ impl Transient {
         let number = self.next;
         self.next += 1;
         let numbers = Numbers { number, released: self.released().min(number), durable: self.durable };
-        for (&(member, blocks), &at) in wanted.iter().zip(&places) {
+        for (&(member, blocks), &at) in wanted.iter().zip(&places).filter(|((_, blocks), _)| *blocks > 0) {
             self.rings.get_mut(&member).expect("just made").take(number, at, blocks);
         }
         self.first[lane.index()].get_or_insert(number);

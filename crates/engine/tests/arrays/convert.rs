@@ -14,15 +14,37 @@ use crate::sessions::{MIB, options, session};
 /// Blocks of the volume that are written, over and over.
 const SPAN: u64 = 700;
 
+/// What an array is made of.
+#[derive(Clone, Copy)]
+pub struct Made {
+    pub preset: Preset,
+    pub data: u8,
+    pub parity: u8,
+    pub chunk: u64,
+    /// Whether a member computes parity inside.
+    pub converts: fn(usize) -> bool,
+    /// Bytes that a member stores beside each block.
+    pub beside: fn(usize) -> u16,
+}
+
+impl Made {
+    /// Of members that all compute parity inside and store nothing beside blocks.
+    fn of((data, parity, chunk): (u8, u8, u64)) -> Self {
+        Self { preset: Preset::ScalaAfa, data, parity, chunk, converts: |_| true, beside: |_| 0 }
+    }
+}
+
 /// An array of one group, and its volume.
-fn make(world: &World, k: u8, m: u8, chunk: u64, converts: impl Fn(usize) -> bool) -> Vec<DiskId> {
-    let disk = |n| DiskConfig { converts: converts(n), ..DiskConfig::new(format!("d{n}"), 24 * MIB) };
-    let disks: Vec<DiskId> = (0..usize::from(k + m)).map(|n| world.add_disk(disk(n))).collect();
+pub fn make(world: &World, made: Made) -> Vec<DiskId> {
+    let Made { preset, data, parity, chunk, converts, beside } = made;
+    let disk =
+        |n| DiskConfig { converts: converts(n), oob_bytes: beside(n), ..DiskConfig::new(format!("d{n}"), 24 * MIB) };
+    let disks: Vec<DiskId> = (0..usize::from(data + parity)).map(|n| world.add_disk(disk(n))).collect();
     let how = CreateOptions {
         segment: Some(ByteSize(300 << 10)),
         chunk: ByteSize(chunk),
         transient: Some(ByteSize(4 * MIB)),
-        ..CreateOptions::new("tank", Preset::ScalaAfa, 1, k, m)
+        ..CreateOptions::new("tank", preset, 1, data, parity)
     };
     session(world, &disks, |rt, devices| async move {
         create(&rt, &devices, &how).await.unwrap();
@@ -34,7 +56,7 @@ fn make(world: &World, k: u8, m: u8, chunk: u64, converts: impl Fn(usize) -> boo
 }
 
 /// Writes blocks with a flush after each few, the last of `from..to` last; says what was written for that.
-async fn write(rt: &Runtime, array: &Array, from: u64, to: u64) -> Traffic {
+pub async fn write(rt: &Runtime, array: &Array, from: u64, to: u64) -> Traffic {
     let volume = array.volume("v").unwrap();
     for n in from..to {
         put(rt, &volume, n % SPAN, n).await;
@@ -51,7 +73,7 @@ fn newest(at: u64, n: u64) -> u64 {
     (n - 1 - at) / SPAN * SPAN + at
 }
 
-async fn all_is_there(rt: &Runtime, array: &Array, n: u64) {
+pub async fn all_is_there(rt: &Runtime, array: &Array, n: u64) {
     let volume = array.volume("v").unwrap();
     for at in 0..SPAN.min(n) {
         let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
@@ -65,7 +87,7 @@ fn what_members_compute_is_what_the_host_would_have_written() {
         [(2, 1, 64 << 10), (4, 1, 16 << 10), (3, 2, 8 << 10), (1, 1, 4 << 10), (4, 3, 4 << 10), (2, 2, 128 << 10)]
     {
         let world = World::new(1);
-        let disks = make(&world, k, m, chunk, |_| true);
+        let disks = make(&world, Made::of((k, m, chunk)));
         let traffic = session(&world, &disks, |rt, devices| async move {
             let (array, _) = open(&rt, &devices).await;
             let traffic = write(&rt, &array, 0, 2000).await;
@@ -94,7 +116,7 @@ fn what_members_compute_is_what_the_host_would_have_written() {
 #[test]
 fn members_that_do_not_convert_get_their_parity_from_the_host() {
     let world = World::new(2);
-    let disks = make(&world, 4, 1, 16 << 10, |n| n != 2);
+    let disks = make(&world, Made { converts: |n| n != 2, ..Made::of((4, 1, 16 << 10)) });
     let traffic = session(&world, &disks, |rt, devices| async move {
         let (array, _) = open(&rt, &devices).await;
         let traffic = write(&rt, &array, 0, 3000).await;
@@ -105,7 +127,7 @@ fn members_that_do_not_convert_get_their_parity_from_the_host() {
     // A fifth of the segments have their parity there.
     assert!(traffic.converted_inside > traffic.converted_here && traffic.converted_here > 100, "{traffic:?}");
     let world = World::new(2);
-    let disks = make(&world, 4, 1, 16 << 10, |_| false);
+    let disks = make(&world, Made { converts: |_| false, ..Made::of((4, 1, 16 << 10)) });
     let traffic = session(&world, &disks, |rt, devices| async move {
         let (array, _) = open(&rt, &devices).await;
         write(&rt, &array, 0, 1000).await
@@ -115,9 +137,9 @@ fn members_that_do_not_convert_get_their_parity_from_the_host() {
 }
 
 /// Writes until the power goes after so many steps, and takes m members away. All that a flush had covered is there.
-fn survives(seed: u64, k: u8, m: u8, chunk: u64) {
+pub fn survives(seed: u64, made: Made) {
     let world = World::new(seed);
-    let disks = make(&world, k, m, chunk, |_| true);
+    let disks = make(&world, made);
     let flushed = std::rc::Rc::new(std::cell::Cell::new(0));
     world.cut_power_after(Some(world.steps() + 3000 + seed * 37 % 20_000));
     let rt = world.reactor(cygnus_types::ReactorId(0), &disks);
@@ -138,7 +160,7 @@ fn survives(seed: u64, k: u8, m: u8, chunk: u64) {
     world.cut_power();
     world.restore_power();
     let n = flushed.get();
-    let gone = |disk: usize| (disk + seed as usize) % disks.len() < usize::from(m);
+    let gone = |disk: usize| (disk + seed as usize) % disks.len() < usize::from(made.parity);
     let left: Vec<DiskId> = (0..disks.len()).filter(|&n| !gone(n)).map(|n| disks[n]).collect();
     session(&world, &left, |rt, devices| async move {
         let (array, volume) = open(&rt, &devices).await;
@@ -153,13 +175,12 @@ fn survives(seed: u64, k: u8, m: u8, chunk: u64) {
     });
 }
 
-const SHAPES: [(u8, u8, u64); 4] = [(2, 1, 16 << 10), (4, 1, 8 << 10), (3, 2, 4 << 10), (3, 3, 8 << 10)];
+pub const SHAPES: [(u8, u8, u64); 4] = [(2, 1, 16 << 10), (4, 1, 8 << 10), (3, 2, 4 << 10), (3, 3, 8 << 10)];
 
 #[test]
 fn flushed_writes_survive_a_power_cut_and_the_loss_of_m_members() {
     for seed in 0..40 {
-        let (k, m, chunk) = SHAPES[seed as usize % SHAPES.len()];
-        survives(seed, k, m, chunk);
+        survives(seed, Made::of(SHAPES[seed as usize % SHAPES.len()]));
     }
 }
 
@@ -169,8 +190,8 @@ fn flushed_writes_survive_a_power_cut_and_the_loss_of_m_members() {
 fn what_members_convert_too_early_is_lost() {
     plant(Some(Bug::ConvertedUnflushed));
     let is_lost = |seed: u64| {
-        let (k, m, chunk) = SHAPES[seed as usize % SHAPES.len()];
-        std::panic::catch_unwind(|| survives(seed, k, m, chunk)).is_err()
+        let made = Made::of(SHAPES[seed as usize % SHAPES.len()]);
+        std::panic::catch_unwind(|| survives(seed, made)).is_err()
     };
     // Of the first 240 none cuts the power at such a moment.
     let lost = (240..300).find(|&seed| is_lost(seed));
@@ -183,7 +204,7 @@ fn what_members_convert_too_early_is_lost() {
 fn a_member_that_goes_in_the_midst_of_it_costs_nothing_but_itself() {
     for gone in 0..5 {
         let world = World::new(7);
-        let disks = make(&world, 4, 1, 16 << 10, |_| true);
+        let disks = make(&world, Made::of((4, 1, 16 << 10)));
         session(&world, &disks, |rt, devices| {
             let (world, gone) = (world.clone(), disks[gone]);
             async move {

@@ -2,6 +2,7 @@
 
 mod absent;
 mod answers;
+mod beside;
 mod capabilities;
 mod check;
 mod common;

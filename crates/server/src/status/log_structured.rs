@@ -5,9 +5,9 @@ use cygnus_control::media::MediumName;
 use cygnus_control::paging::Pages;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
-    ArrayStatus, AutonomicsStatus, AvoidedStatus, DeviceCounters, DevicePace, DeviceStatus, GroupActivity, GroupRole,
-    GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, ParityBuffer, ParityInside, Patience, RecoveryStatus,
-    RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    ArrayStatus, AutonomicsStatus, AvoidedStatus, Copies, DeviceCounters, DevicePace, DeviceStatus, GroupActivity,
+    GroupRole, GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, ParityBuffer, ParityInside, Patience,
+    RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
@@ -37,6 +37,10 @@ pub fn status(
         segment_bytes: engine.segment.0,
         transient_bytes: Some(engine.transient.0).filter(|&bytes| bytes > 0),
         protection: Some(engine.until_full.to_string()),
+        copies: matches!(engine.until_full, UntilFull::TwoPhase | UntilFull::Offload).then(|| Copies {
+            written_bytes: engine.traffic.backup_written * BLOCK as u64,
+            described_beside_bytes: engine.traffic.described_beside * BLOCK as u64,
+        }),
         parity_buffer: (engine.until_full == UntilFull::ParityBuffer).then(|| ParityBuffer {
             written_bytes: engine.traffic.backup_written * BLOCK as u64,
             parity_bytes: engine.traffic.backup_parity * BLOCK as u64,

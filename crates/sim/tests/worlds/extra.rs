@@ -139,11 +139,16 @@ async fn append_and_flush(rt: &Runtime, zone: u32, tag: u8) {
 fn parity_is_computed_inside_and_the_chunks_are_forgotten() {
     let (world, disk) = world_of(offloading());
     let (chunk, chunks, into) = (2_u64, 3_u32, 100_u64);
-    let conversion = |row| Conversion { source: 8 * B, destination: into * B, chunk: chunk * B, chunks, row };
+    let conversion =
+        |row| Conversion { source: 8 * B, destination: into * B, chunk: chunk * B, chunks, row, keeps: false };
     for row in 0..3_u8 {
         run(&world, disk, async |rt| {
             assert!(rt.capabilities(DEV).convert);
             rt.write(DEV, 8 * B, filled(&rt, 6, 7).full()).await.unwrap();
+            // Another parity of the same chunks, which stay.
+            let other = Conversion { row: (row + 1) % 3, keeps: true, ..conversion(row) };
+            rt.extra(DEV, Extra::Convert(other)).await.unwrap();
+            assert_eq!(tag_at(&rt, 8).await, 7);
             rt.extra(DEV, Extra::Convert(conversion(row))).await.unwrap();
         });
         // It was durable when it ended.
@@ -180,7 +185,12 @@ fn bytes_beside_blocks_live_and_die_with_them() {
                 let mut beside = rt.alloc(2 * 8);
                 beside.bytes_mut()[..8].fill(tag);
                 beside.bytes_mut()[8..].fill(tag + 1);
-                let what = Extra::WriteOob { offset: 4 * B, buf: filled(&rt, 2, tag).full(), oob: beside.full() };
+                let what = Extra::WriteOob {
+                    offset: 4 * B,
+                    buf: filled(&rt, 2, tag).full(),
+                    oob: beside.full(),
+                    transient: false,
+                };
                 rt.extra(DEV, what).await.unwrap();
             };
             put(100).await;
@@ -203,7 +213,8 @@ fn bytes_beside_blocks_live_and_die_with_them() {
             rt.extra(DEV, Extra::ReadOob { offset: 4 * B, blocks: 1, into: beside.slice(0..8) }).await.unwrap();
             assert_eq!(beside.bytes()[..8], [0; 8]);
             let too_long = rt.alloc(17);
-            let what = Extra::WriteOob { offset: 0, buf: filled(&rt, 1, 1).full(), oob: too_long.full() };
+            let what =
+                Extra::WriteOob { offset: 0, buf: filled(&rt, 1, 1).full(), oob: too_long.full(), transient: false };
             assert_eq!(rt.extra(DEV, what).await, refused(IoErrorKind::Range));
         });
     }
@@ -236,11 +247,11 @@ fn a_device_says_what_it_lacks() {
             let found = rt.capabilities(DEV);
             assert_eq!(Capabilities { zones: None, ..found }, wanted);
             assert_eq!(rt.capabilities(DeviceIx(7)), Capabilities::default(), "there is no such device");
-            let conversion = Conversion { source: 0, destination: 8 * B, chunk: B, chunks: 2, row: 0 };
+            let conversion = Conversion { source: 0, destination: 8 * B, chunk: B, chunks: 2, row: 0, keeps: false };
             let page = rt.alloc(BLOCK);
             let mut lacked = vec![
                 Extra::ReadOob { offset: 0, blocks: 1, into: page.slice(0..8) },
-                Extra::WriteOob { offset: 0, buf: page.full(), oob: page.slice(0..8) },
+                Extra::WriteOob { offset: 0, buf: page.full(), oob: page.slice(0..8), transient: false },
             ];
             if !found.convert {
                 lacked.push(Extra::Convert(conversion));

@@ -46,7 +46,7 @@ fn accepted(ssd: &mut Ssd, command: Command) -> Nanos {
 }
 
 fn convert(source: u64, destination: u64, chunk: u32, chunks: u32) -> Command {
-    Command::Convert(Convert { source, destination, chunk, chunks, parity_row: 0 })
+    Command::Convert(Convert { source, destination, chunk, chunks, parity_row: 0, keeps: false })
 }
 
 fn transfer(blocks: u64, rate: u64) -> Nanos {
@@ -112,6 +112,16 @@ fn the_papers_conversion_takes_about_as_long_as_in_the_paper() {
     let (kept, programmed) = (took(true), took(false));
     assert!((kept.0 as f64 / 103_000.0 - 1.0).abs() < 0.1, "{kept}");
     assert!((70..90).contains(&((programmed - kept).0 / 1_000)), "{kept} and {programmed}");
+}
+
+#[test]
+fn chunks_that_stay_are_converted_again() {
+    let mut ssd = full(small(true));
+    let Command::Convert(what) = convert(0, 4096, 2, 3) else { unreachable!("it is one") };
+    let first = accepted(&mut ssd, Command::Convert(Convert { keeps: true, ..what }));
+    let second = accepted(&mut ssd, Command::Convert(what));
+    let of_nothing = accepted(&mut ssd, Command::Convert(what));
+    assert!(second == first && of_nothing < first, "flash is read where they are: {first}, {second}, {of_nothing}");
 }
 
 #[test]

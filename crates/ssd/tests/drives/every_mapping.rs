@@ -76,7 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => range.clone().prop_map(|(lba, blocks)| Command::Trim { lba, blocks }),
         1 => range.prop_map(|(lba, blocks)| Command::ReadOob { lba, blocks }),
         1 => (0_u64..300, 0_u64..300, 0_u32..8, 0_u32..5).prop_map(|(source, destination, chunk, chunks)| {
-            Command::Convert(Convert { source, destination, chunk, chunks, parity_row: 0 })
+            Command::Convert(Convert { source, destination, chunk, chunks, parity_row: 0, keeps: false })
         }),
         1 => Just(Command::Flush),
         2 => (0_u32..40, 0_u32..20).prop_map(|(zone, blocks)| Command::Append { zone, blocks }),

@@ -134,6 +134,7 @@ impl Shape {
         let mut rng = Rng::new(seed ^ 0x6261_636b);
         if self.geometry.parity > 0 && tier.has(Tier::Copies, rng.chance(1, BACKED_UP_ONE_IN)) {
             self.geometry.transient_blocks = u32::from(self.reactors) * pick(&mut rng, &[8, 24, 24, 96]);
+            self.beside = pick(&mut Rng::new(seed ^ 0x6265_7369), &[0, 0, 1, 1, 2, 3]);
             let way = rng.below(3);
             if way == 0 {
                 // Drives compute parity from them. Each stripe takes room for all that it may hold.
@@ -222,6 +223,7 @@ impl Shape {
             spares: 0,
             drives: Drives::Quick,
             converts: 0,
+            beside: 0,
             parity_buffer: false,
             zoned: None,
             keeps: false,

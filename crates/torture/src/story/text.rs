@@ -26,7 +26,7 @@
 //! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
 //! with `media flash,disk` where R-groups store on these, set by set of their devices, with
 //! `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
-//! for copies, with `autonomics` where data moves out of the way of contention and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third) or with `parity-buffer` where the parity of rows may take their place, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! for copies, with `autonomics` where data moves out of the way of contention and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), with `beside 1` where they store bytes beside each block, in which copies are described (`beside 2`: all but every second), or with `parity-buffer` where the parity of rows may take their place, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
@@ -135,6 +135,9 @@ impl Display for Shape {
         }
         if self.converts > 0 {
             write!(f, " converts {}", self.converts)?;
+        }
+        if self.beside > 0 {
+            write!(f, " beside {}", self.beside)?;
         }
         if self.parity_buffer {
             write!(f, " parity-buffer")?;
@@ -378,6 +381,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         geometry.validate().map_err(|error| error.to_string())?;
     }
     let converts = if words.peek() == Some("converts") { words.named("converts")? } else { 0 };
+    let beside = if words.peek() == Some("beside") { words.named("beside")? } else { 0 };
     let parity_buffer = words.peek() == Some("parity-buffer") && words.0.next().is_some();
     let zoned = (words.peek() == Some("zoned")).then(|| parse_zoned(&mut words, &mut geometry)).transpose()?;
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
@@ -413,6 +417,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         spares,
         drives,
         converts,
+        beside,
         parity_buffer,
         zoned,
         keeps,

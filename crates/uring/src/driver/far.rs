@@ -39,10 +39,10 @@ pub(super) fn send(link: &Link, id: OpId, flight: &InFlight, far: &mut Errands<E
         Op::Trim { offset, len, .. } => link.ask(Command::Trim { offset: *offset, len: *len }, &[], hear),
         Op::Flush { .. } => link.ask(Command::Flush, &[], hear),
         Op::Extra { what, .. } => match what {
-            Extra::WriteOob { offset, buf, oob } => {
+            Extra::WriteOob { offset, buf, oob, transient } => {
                 let (len, each) = (piece(flight, buf.len()), oob.len() / (buf.len() / BLOCK));
                 let command =
-                    Command::Write { offset: at(offset), len: len as u32, oob: each as u16, transient: false };
+                    Command::Write { offset: at(offset), len: len as u32, oob: each as u16, transient: *transient };
                 let beside = done / BLOCK * each..(done + len) / BLOCK * each;
                 link.ask(command, &[&buf.bytes()[done..done + len], &oob.bytes()[beside]], hear);
             }
@@ -53,9 +53,9 @@ pub(super) fn send(link: &Link, id: OpId, flight: &InFlight, far: &mut Errands<E
                 let offset = offset + (first * BLOCK) as u64;
                 link.ask(Command::ReadOob { offset, blocks, oob: each as u16 }, &[], hear);
             }
-            Extra::Convert(Conversion { source, destination, chunk, chunks, row }) => {
-                let (source, destination, chunk, chunks, row) = (*source, *destination, *chunk, *chunks, *row);
-                link.ask(Command::Convert(Convert { source, destination, chunk, chunks, row }), &[], hear);
+            Extra::Convert(what) => {
+                let Conversion { source, destination, chunk, chunks, row, keeps } = *what;
+                link.ask(Command::Convert(Convert { source, destination, chunk, chunks, row, keeps }), &[], hear);
             }
             Extra::Append { .. } | Extra::Reset { .. } | Extra::Finish { .. } | Extra::Report { .. } => {
                 unreachable!("refused: there are no zones")
@@ -84,7 +84,7 @@ fn filled(op: &Op) -> Option<&BufSlice> {
 fn is_odd(what: &Extra, oob_bytes: usize) -> bool {
     let aligned = |bytes: u64| bytes.is_multiple_of(BLOCK as u64);
     match what {
-        Extra::WriteOob { offset, buf, oob } => {
+        Extra::WriteOob { offset, buf, oob, .. } => {
             let blocks = buf.len() / BLOCK;
             !aligned(*offset)
                 || blocks == 0
