@@ -14,7 +14,7 @@ drive 1
 if "$CYGNUS" ssd serve "$DIR/s0" --listen "unix:$DIR/other.sock" 2>"$DIR/refusal"; then fail "a drive was served twice"; fi
 grep -q "another process serves this drive" "$DIR/refusal" || fail "$(cat "$DIR/refusal")"
 if "$CYGNUS" ssd serve "$DIR/s1" --listen "unix:$DIR/s0.sock" 2>"$DIR/refusal"; then fail "a socket was taken from its owner"; fi
-"$CYGNUS" ssd identify "unix:$DIR/s0.sock" --json | jq -e '.converts and .oob_bytes == 32' >/dev/null || fail "identify"
+"$CYGNUS" ssd identify "unix:$DIR/s0.sock" --json | jq -e '.converts and .oob_bytes == 128' >/dev/null || fail "identify"
 
 cygnus "$DIR" array create tank --preset log-raid --raid 2+1 --create $size --sparse \
     "ssd:unix:$DIR/s0.sock" "ssd:unix:$DIR/s1.sock" "$DIR/d2" >>"$DIR/server.log" 2>&1 || fail "creating the array"
@@ -22,7 +22,7 @@ cygnus "$DIR" volume create "tank/$EXPORT" --size 160MiB >>"$DIR/server.log" 2>&
 start
 
 array_status "$DIR" --json >"$DIR/status.json"
-jq -e '[.devices[].capabilities | .converts, .oob_bytes] == [true, 32, true, 32, false, 0]' "$DIR/status.json" >/dev/null ||
+jq -e '[.devices[].capabilities | .converts, .oob_bytes] == [true, 128, true, 128, false, 0]' "$DIR/status.json" >/dev/null ||
     fail "capabilities: $(jq -c '[.devices[].capabilities]' "$DIR/status.json")"
 
 load() { # SECONDS

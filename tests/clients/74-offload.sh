@@ -36,6 +36,8 @@ wait $FIO || { tail -n 20 "$DIR/fio.out" "$DIR/fio.json" >&2 && fail "fio"; }
 load 2 || { tail -n 20 "$DIR/fio.out" "$DIR/fio.json" >&2 && fail "fio, afterwards"; }
 offload -e '.parity_inside.inside_bytes > 0' >/dev/null || fail "nothing was computed inside: $(offload -c .parity_inside)"
 say "parity: $(offload -c '[.parity_inside, .writes.device_bytes / .writes.client_bytes]')"
+offload -e '.copies.described_beside_bytes > 0' >/dev/null || fail "no copy has its description beside it: $(offload -c .copies)"
+array_status "$DIR" | grep -q "copies with their description beside them" || fail "the status does not say where descriptions are"
 array_status "$DIR" | grep -q "offload: members have computed" || fail "the status does not say who computed parity"
 
 python - <<'P'

@@ -87,6 +87,7 @@ class Walk:
         self.begun = time.monotonic()
         self.story = open(self.dir / "story", "w", buffering=1)
         self.server, self.volumes, self.devices, self.away = None, {}, 0, None
+        self.drives = {}  # software SSDs, by their sockets
 
     def tell(self, text):
         self.story.write(f"{time.monotonic() - self.begun:8.2f} {text}\n")
@@ -116,6 +117,7 @@ class Walk:
             self.data, self.parity = 1, 1
         self.mib = rng.choice([64, 96, 160])
         self.zoned = preset not in ("fusion", "scala-afa") and rng.random() < 0.15
+        self.soft = preset in ("fusion", "scala-afa") and rng.random() < 0.6
         media = [rng.choice(["flash", "disk"]) for _ in range(groups)] if preset == "salsa" and rng.random() < 0.7 else []
         flags = ["--preset", preset, "--groups", str(groups), "--raid", f"{self.data}+{self.parity}"]
         flags += ["--media", ",".join(media)] if media else []
@@ -148,13 +150,30 @@ class Walk:
         if self.zoned:
             self.cygnus("zoned", "make", path, "--size", f"{max(self.mib, 128)}MiB", "--zone", "2MiB", "--conventional", "8", codes=(0,))
             return f"zoned:{path}"
+        if self.soft:
+            self.drive(f"{path}.sock")
+            return f"ssd:unix:{path}.sock"
         return path
 
+    def drive(self, socket):
+        """Serves a software SSD, which is made at its first time, and waits until it is ready."""
+        command = [CYGNUS, "ssd", "serve", socket.removesuffix(".sock"), "--create", f"{self.mib}MiB", "--sparse", "--listen", f"unix:{socket}"]
+        with open(self.dir / "drives.log", "a") as log:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, cwd=self.dir, text=True)
+        self.drives[socket] = process
+        if not process.stdout.readline().startswith("ready"):
+            raise Bad(f"{socket} is not ready")
+
+    def kill_drive(self, socket):
+        self.tell(f"{socket} is killed")
+        self.drives[socket].kill()
+        self.drives[socket].wait()
+
     def new_files(self):
-        return [] if self.zoned else ["--create", f"{self.mib}MiB", "--sparse"]
+        return [] if self.zoned or self.soft else ["--create", f"{self.mib}MiB", "--sparse"]
 
     def status(self):
-        return json.loads(self.cygnus("array", "status", "tank", "--json", codes=(0, 3)).stdout)
+        return json.loads(self.cygnus("array", "status", "tank", "--json", codes=(0, 3, 4)).stdout)
 
     # The server
 
@@ -249,7 +268,7 @@ class Walk:
         try:
             while time.monotonic() < until and self.server.poll() is None:
                 time.sleep(self.rng.random() / 2)
-                self.rng.choice([self.look, self.spare, self.unspare, self.drain, self.replace, self.scrub, self.add, self.retire, self.cancel, self.change_volume, self.pause])()
+                self.rng.choice([self.look, self.spare, self.unspare, self.drain, self.replace, self.scrub, self.add, self.retire, self.cancel, self.change_volume, self.pause, self.lose_a_drive])()
         except (Bad, ProcessLookupError) as bad:
             end["bad"] = str(bad)
 
@@ -306,6 +325,14 @@ class Walk:
         self.server.send_signal(signal.SIGCONT)
         self.tell("was paused")
 
+    def lose_a_drive(self):
+        """A software SSD is killed and comes back soon; it loses nothing."""
+        for socket in self.rng.sample(sorted(self.drives), min(1, len(self.drives))):
+            self.kill_drive(socket)
+            time.sleep(self.rng.choice([0, 0.1, 1, 4]))
+            self.drive(socket)
+            self.tell(f"{socket} is served again")
+
     def repair(self):
         self.cygnus("array", "check", "tank", "--repair")
 
@@ -316,14 +343,20 @@ class Walk:
         """A member is away for a round, if nobody else is."""
         status = self.status()
         if self.parity and status["state"] == "healthy" and not self.away:
-            self.away = Path(self.rng.choice(status["devices"])["path"].removeprefix("zoned:"))
+            self.away = Path(self.rng.choice(status["devices"])["path"].removeprefix("zoned:").removeprefix("ssd:unix:"))
             self.tell(f"{self.away} is away")
-            self.away.rename(f"{self.away}-away")
+            if str(self.away) in self.drives:
+                self.kill_drive(str(self.away))
+            else:
+                self.away.rename(f"{self.away}-away")
 
     def bring_back(self):
         if self.away:
             self.tell(f"{self.away} is back")
-            Path(f"{self.away}-away").rename(self.away)
+            if str(self.away) in self.drives:
+                self.drive(str(self.away))
+            else:
+                Path(f"{self.away}-away").rename(self.away)
             self.away = None
 
     # A round
@@ -353,8 +386,9 @@ class Walk:
             if self.server.poll() is not None:
                 raise Bad(f"the server has ended by itself, with {self.server.returncode}")
             self.kill() if how == "kill" else self.stop()
-        if "panicked" in (self.dir / "server.log").read_text():
-            raise Bad("the server panicked")
+        for log in (self.dir / "server.log", self.dir / "drives.log"):
+            if log.exists() and "panicked" in log.read_text():
+                raise Bad(f"a panic is in {log}")
 
     def between(self):
         """What is done to the stopped array."""
@@ -372,6 +406,9 @@ class Walk:
         if self.server and self.server.poll() is None:
             self.server.kill()
             self.server.wait()
+        for drive in self.drives.values():
+            drive.kill()
+            drive.wait()
         self.story.close()
         for place in MEMORY, self.kept:
             (place / f"cygnus-{getattr(self, 'uuid', 'none')}").unlink(missing_ok=True)

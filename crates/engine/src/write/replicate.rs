@@ -31,7 +31,7 @@ use crate::write::beside::Beside;
 use crate::write::lane::Lane;
 use crate::write::offload::Offload;
 use crate::write::stripe::{BackedUp, Standing, Stripe};
-use crate::write::transient::Numbers;
+use crate::write::transient::{Numbers, Wanted};
 
 /// The rows below the header in which the blocks of a stripe lie that are in memory only.
 fn rows_of_new(stripe: &Stripe) -> Vec<u32> {
@@ -344,16 +344,23 @@ impl Replicator {
         let witness = layout.member(group, if blocks > 0 { stripe.slot(from).0 } else { columns.data_column(0) });
         let members: Vec<MemberIx> =
             (0..columns.parity).map(|p| layout.member(group, columns.parity_column(p))).collect();
+        let witness_wants = Wanted::Blocks(witness, 1);
         let take = |on_each: u32| {
-            let wanted: Vec<_> = members.iter().map(|&member| (member, on_each)).chain([(witness, 1)]).collect();
-            self.take(stripe.place.lane, &wanted)
+            let wanted = members.iter().map(|&member| Wanted::Blocks(member, on_each));
+            self.take(stripe.place.lane, wanted.chain([witness_wants]))
+        };
+        let take_within = || {
+            let wanted = members.iter().zip(&stripe.heroes).map(|(&member, hero)| Wanted::Within(member, hero + from));
+            self.take(stripe.place.lane, wanted.chain([witness_wants]))
         };
         let begins = from == 0 && blocks > 0 && self.reactor.converts(group, columns);
         let whole = if begins { take(before + stripe.geometry().slots(stripe.place.rows)) } else { None };
         let has_begun = whole.is_some();
         let (numbers, at) = match whole {
             Some(taken) => taken,
-            None => take(before + if stripe.heroes.is_empty() { blocks } else { 0 })?,
+            None if stripe.heroes.is_empty() => take(before + blocks)?,
+            None if before > 0 => take(before)?,
+            None => take_within()?,
         };
         if has_begun {
             stripe.heroes.extend(at[..members.len()].iter().map(|at| at + before));
@@ -372,11 +379,11 @@ impl Replicator {
         Some((numbers, places))
     }
 
-    fn take(&self, lane: Lane, wanted: &[(MemberIx, u32)]) -> Option<(Numbers, Vec<u32>)> {
+    fn take(&self, lane: Lane, wanted: impl Iterator<Item = Wanted>) -> Option<(Numbers, Vec<u32>)> {
         let shared = &self.reactor.shared;
         let mut transient = self.reactor.transient.borrow_mut();
         transient.learn(shared.durable(), shared.flushes.ended());
-        transient.take(&shared.transient_part(self.reactor.index()), lane, wanted)
+        transient.take(&shared.transient_part(self.reactor.index()), lane, &wanted.collect::<Vec<_>>())
     }
 
     /// The entries of some slots, and memory with their blocks behind a block that is still to be filled.

@@ -62,6 +62,22 @@ impl Ring {
         self.taken.push_back((number, at));
         self.head = at + blocks;
     }
+
+    /// A backup lies in a place that an earlier one took: the place is needed as long as either is.
+    fn hold(&mut self, number: u64, at: u32) {
+        let holds = self.taken.iter_mut().filter(|(_, first)| *first <= at).max_by_key(|(_, first)| *first);
+        let (holder, _) = holds.expect("the place was taken, and is needed by an open stripe");
+        *holder = number;
+    }
+}
+
+/// Room that a backup wants on a member.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    /// So many blocks.
+    Blocks(MemberIx, u32),
+    /// None: it lies at this block, in a place that an earlier backup of its stripe took.
+    Within(MemberIx, u32),
 }
 
 /// A backup that was written, or tried.
@@ -136,23 +152,20 @@ impl Transient {
         self.listed.front().map_or(self.next, |of| of.number)
     }
 
-    /// Takes room for a backup of a stream's open stripe: so many blocks in the areas of these members, of which this reactor's part
-    /// is `part`. `None`: some member has no room now.
-    pub(crate) fn take(
-        &mut self,
-        part: &Range<u32>,
-        lane: Lane,
-        wanted: &[(MemberIx, u32)],
-    ) -> Option<(Numbers, Vec<u32>)> {
+    /// Takes room for a backup of a stream's open stripe in the areas of members, of which this reactor's part is `part`; says where it
+    /// is. `None`: some member has no room now.
+    pub(crate) fn take(&mut self, part: &Range<u32>, lane: Lane, wanted: &[Wanted]) -> Option<(Numbers, Vec<u32>)> {
         let mut places = Vec::with_capacity(wanted.len());
         let said = self.said.back().map_or(self.reusable, |&(_, released)| released);
         let left = if self.released() > said { 0 } else { (part.end - part.start) / KEPT };
-        for &(member, blocks) in wanted {
-            if blocks == 0 {
-                // What it gets has room already.
-                places.push(part.start);
-                continue;
-            }
+        for &wanted in wanted {
+            let (member, blocks) = match wanted {
+                Wanted::Blocks(member, blocks) => (member, blocks),
+                Wanted::Within(_, at) => {
+                    places.push(at);
+                    continue;
+                }
+            };
             let ring = self.rings.entry(member).or_insert_with(|| Ring::new(part.clone()));
             ring.release_below(if planted::is(Bug::BackupsOverwritten) { self.next } else { self.reusable });
             places.push(ring.room_for(blocks, left)?);
@@ -160,8 +173,13 @@ impl Transient {
         let number = self.next;
         self.next += 1;
         let numbers = Numbers { number, released: self.released().min(number), durable: self.durable };
-        for (&(member, blocks), &at) in wanted.iter().zip(&places).filter(|((_, blocks), _)| *blocks > 0) {
-            self.rings.get_mut(&member).expect("just made").take(number, at, blocks);
+        for (&wanted, &at) in wanted.iter().zip(&places) {
+            let (Wanted::Blocks(member, _) | Wanted::Within(member, _)) = wanted;
+            let ring = self.rings.get_mut(&member).expect("it has room");
+            match wanted {
+                Wanted::Blocks(_, blocks) => ring.take(number, at, blocks),
+                Wanted::Within(..) => ring.hold(number, at),
+            }
         }
         self.first[lane.index()].get_or_insert(number);
         self.listed.push_back(Listed { number, lane, stripe: None, is_partial: true });
@@ -205,7 +223,7 @@ mod tests {
         flushed: u64,
     ) -> Option<(Numbers, u32)> {
         transient.learn(durable, flushed);
-        let (numbers, places) = transient.take(part, LANE, &[(MemberIx(3), blocks)])?;
+        let (numbers, places) = transient.take(part, LANE, &[Wanted::Blocks(MemberIx(3), blocks)])?;
         transient.is_whole(numbers.number);
         Some((numbers, places[0]))
     }
@@ -248,7 +266,7 @@ mod tests {
         let (part, mut t) = (0..100, Transient::default());
         let backup = |t: &mut Transient, lane, durable| {
             t.learn(durable, 0);
-            t.take(&part, lane, &[(MemberIx(3), 1)]).unwrap().0.released
+            t.take(&part, lane, &[Wanted::Blocks(MemberIx(3), 1)]).unwrap().0.released
         };
         assert_eq!(backup(&mut t, LANE, 0), 0);
         assert_eq!(backup(&mut t, HOT, 0), 0);
@@ -260,11 +278,32 @@ mod tests {
         assert_eq!(backup(&mut t, HOT, 10), 3);
     }
 
+    /// The backup between them is of another stream. It may be needed no more while the later one is.
+    #[test]
+    fn a_place_is_needed_as_long_as_any_backup_that_lies_there() {
+        let mut ring = Ring::new(0..20);
+        ring.take(4, 0, 8);
+        ring.take(5, 8, 2);
+        ring.hold(6, 3);
+        ring.release_below(6);
+        assert_eq!((ring.used(), ring.room_for(8, 0)), (10, Some(10)), "number 6 lies at block 3");
+        ring.take(7, 10, 8);
+        ring.hold(8, 11);
+        ring.release_below(7);
+        assert_eq!((ring.used(), ring.room_for(8, 0)), (8, Some(0)));
+        ring.take(9, 0, 8);
+        ring.hold(10, 17);
+        ring.release_below(10);
+        assert_eq!(ring.used(), 18, "what lies behind the head is held too");
+        ring.release_below(11);
+        assert_eq!(ring.used(), 0);
+    }
+
     #[test]
     fn what_not_every_member_took_is_not_called_durable() {
         let (part, mut t) = (0..100, Transient::default());
         one(&mut t, &part, 1, 0, 0).unwrap();
-        t.take(&part, LANE, &[(MemberIx(3), 1)]).unwrap();
+        t.take(&part, LANE, &[Wanted::Blocks(MemberIx(3), 1)]).unwrap();
         t.asked_by_flush(1);
         let (numbers, _) = one(&mut t, &part, 1, 0, 1).unwrap();
         assert_eq!(numbers.durable, 1);
