@@ -42,6 +42,8 @@ pub enum Bug {
     RemainsStayBehind,
     /// Copies of what open stripes held are not looked for.
     BackupsIgnored,
+    /// Room that several backups lie in is held for the first of them only.
+    HeldForTheFirst,
     /// Descriptions of copies are not looked for beside these.
     BesideUnread,
     /// Room for copies is used again while their stripes need them.

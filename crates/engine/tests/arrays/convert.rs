@@ -3,7 +3,7 @@
 
 use cygnus_engine::planted::{Bug, plant};
 use cygnus_engine::{Array, CreateOptions, Traffic, create};
-use cygnus_policy::Preset;
+use cygnus_policy::{Preset, Streams};
 use cygnus_runtime::Runtime;
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::{ByteSize, Nanos};
@@ -25,25 +25,38 @@ pub struct Made {
     pub converts: fn(usize) -> bool,
     /// Bytes that a member stores beside each block.
     pub beside: fn(usize) -> u16,
+    /// Bytes of each member's transient area.
+    pub transient: u64,
+    pub streams: Streams,
 }
 
 impl Made {
     /// Of members that all compute parity inside and store nothing beside blocks.
-    fn of((data, parity, chunk): (u8, u8, u64)) -> Self {
-        Self { preset: Preset::ScalaAfa, data, parity, chunk, converts: |_| true, beside: |_| 0 }
+    pub fn of((data, parity, chunk): (u8, u8, u64)) -> Self {
+        Self {
+            preset: Preset::ScalaAfa,
+            data,
+            parity,
+            chunk,
+            converts: |_| true,
+            beside: |_| 0,
+            transient: 4 * MIB,
+            streams: Streams::Together,
+        }
     }
 }
 
 /// An array of one group, and its volume.
 pub fn make(world: &World, made: Made) -> Vec<DiskId> {
-    let Made { preset, data, parity, chunk, converts, beside } = made;
+    let Made { preset, data, parity, chunk, converts, beside, transient, streams } = made;
     let disk =
         |n| DiskConfig { converts: converts(n), oob_bytes: beside(n), ..DiskConfig::new(format!("d{n}"), 24 * MIB) };
     let disks: Vec<DiskId> = (0..usize::from(data + parity)).map(|n| world.add_disk(disk(n))).collect();
     let how = CreateOptions {
         segment: Some(ByteSize(300 << 10)),
         chunk: ByteSize(chunk),
-        transient: Some(ByteSize(4 * MIB)),
+        transient: Some(ByteSize(transient)),
+        streams: Some(streams),
         ..CreateOptions::new("tank", preset, 1, data, parity)
     };
     session(world, &disks, |rt, devices| async move {
