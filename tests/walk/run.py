@@ -3,7 +3,7 @@
 
 A seed draws the array, its volumes and the commands; when they meet the clients' requests is up to the machine. After each round the server is
 stopped, or killed at once or later. Then commands change the stopped array, or not; it is checked, served again, and each block is compared with
-what it may hold: all that was answered is there, flushed or not. A command may be refused. It may not panic, hang, or do harm.
+what it may hold: all that was answered is there, flushed or not. A command may be refused. It may not panic, hang, or do harm. Members go away between rounds and come back, and blocks of one may rot.
 
 A failed walk leaves its directory, with all commands in `story` and the server's log, and prints the command that walks it again.
 """
@@ -87,6 +87,7 @@ class Walk:
         self.begun = time.monotonic()
         self.story = open(self.dir / "story", "w", buffering=1)
         self.server, self.volumes, self.devices, self.away = None, {}, 0, None
+        self.rotten = False
         self.drives = {}  # software SSDs, by their sockets
 
     def tell(self, text):
@@ -350,6 +351,27 @@ class Walk:
             else:
                 self.away.rename(f"{self.away}-away")
 
+    def rot(self):
+        """Blocks of a member rot while nobody looks. All else is there and durable: the array was stopped."""
+        status = self.status()
+        files = [Path(device["path"]) for device in status["devices"] if Path(device.get("path") or "").is_file()]
+        if not (self.parity and files and status["state"] == "healthy" and status["clean"]):
+            return
+        victim = self.rng.choice(files)
+        blocks = self.rng.sample(range(512, victim.stat().st_size // BLOCK), 200)
+        with open(victim, "r+b") as file:
+            for block in blocks:
+                file.seek(block * BLOCK + self.rng.randrange(BLOCK))
+                file.write(self.rng.randbytes(1))
+        self.rotten = True
+        self.tell(f"{len(blocks)} blocks of {victim} have rotted")
+
+    def scrub_rot(self):
+        """What has rotted is right again."""
+        if self.rotten:
+            self.cygnus("array", "scrub", "tank", "--wait", codes=(0,))
+            self.rotten = False
+
     def bring_back(self):
         if self.away:
             self.tell(f"{self.away} is back")
@@ -365,6 +387,7 @@ class Walk:
         """Serves, has everybody at work, and ends the server in one way or another."""
         self.serve()
         self.verify()
+        self.scrub_rot()
         until = time.monotonic() + seconds
         ends = [{} for _ in range(len(self.volumes) + 1)]
         at_work = [(self.client, blocks, self.rng.random(), until) for blocks in self.volumes.values()] + [(self.operator, until)]
@@ -399,8 +422,7 @@ class Walk:
         report = json.loads(found.stdout)
         if not report["consistent"] or any(finding["damage"] for finding in report["findings"]):
             raise Bad(f"the check found damage: {found.stdout[:2000]}")
-        if self.rng.random() < 0.3:
-            self.hide()
+        self.rng.choice([self.hide, self.rot, self.rot, lambda: None, lambda: None])()
 
     def end(self, keep):
         if self.server and self.server.poll() is None:

@@ -159,8 +159,8 @@ pub struct Backup {
     pub stripe: OpenStripe,
     /// Slot of the stripe that the first block has.
     pub first_slot: u32,
-    /// Block of the member's transient area from which on the blocks lie; `None`: behind the block that says so. All copies of
-    /// a stripe lie one behind the other where its members are to compute its parity from them.
+    /// Block of the member's transient area from which on the blocks lie; `None`: behind the block that says so, or where it is said
+    /// beside them. All copies of a stripe lie one behind the other where its members are to compute its parity from them.
     pub blocks_at: Option<u32>,
     /// What these blocks are.
     pub holds: Holds,

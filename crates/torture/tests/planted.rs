@@ -115,7 +115,7 @@ fn copies_that_nobody_looks_for() {
 
 #[test]
 fn descriptions_beside_copies_that_nobody_reads() {
-    is_caught(Bug::BesideUnread, Tier::Copies, LONG);
+    is_caught_from(376, Bug::BesideUnread, Tier::Copies, LONG);
 }
 
 #[test]

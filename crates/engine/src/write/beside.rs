@@ -40,7 +40,7 @@ impl<'a> Beside<'a> {
     /// Whether all members with the parity of such stripes of a group have it.
     pub(crate) fn have_room(&self, group: GroupId, columns: Rotation) -> bool {
         let device = |p| self.shared.member(group, columns.parity_column(p)).1.device();
-        (0..columns.parity).all(|p| device(p).is_some_and(|dev| self.has_room(dev)))
+        self.shared.describes_beside && (0..columns.parity).all(|p| device(p).is_some_and(|dev| self.has_room(dev)))
     }
 
     /// Writes copies, and what describes them beside them.
