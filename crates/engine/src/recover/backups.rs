@@ -366,23 +366,29 @@ async fn read_area(reactor: &Reactor, member: usize, blocks: u32) -> Area {
             }
         }
     }
-    let besides = Beside::of(&reactor.shared, &reactor.rt);
-    if besides.has_room(dev) && !planted::is(Bug::BesideUnread) {
-        let beside = besides.read(dev, geometry.transient_offset(0), blocks).await;
-        for at in 0..blocks {
-            let beside = &beside[at as usize * BESIDE_BLOCK..];
-            match Backup::decode_beside(beside) {
-                Ok(backup) if is_of(reactor, &backup) => area.add(backup, dev, at),
-                Ok(_) | Err(BackupError::NotABackup) => {}
-                Err(error) if Backup::resembles(beside, reactor.shared.array_tag) => {
-                    let offset = geometry.transient_offset(at);
-                    area.spoiled.push(format!("{}, beside the block at byte {offset}: {error}", state.name()));
-                }
-                Err(_) => {}
+    read_beside(reactor, (dev, &state.name()), blocks, &mut area).await;
+    area
+}
+
+/// Finds those whose descriptions are beside their copies, on a member that has such bytes.
+async fn read_beside(reactor: &Reactor, (dev, name): (DeviceIx, &str), blocks: u32, area: &mut Area) {
+    let (beside, geometry) = (Beside::of(&reactor.shared, &reactor.rt), reactor.shared.layout.geometry());
+    if !beside.has_room(dev) || planted::is(Bug::BesideUnread) {
+        return;
+    }
+    let bytes = beside.read(dev, geometry.transient_offset(0), blocks).await;
+    for at in 0..blocks {
+        let here = &bytes[at as usize * BESIDE_BLOCK..];
+        match Backup::decode_beside(here) {
+            Ok(backup) if is_of(reactor, &backup) => area.add(backup, dev, at),
+            Ok(_) | Err(BackupError::NotABackup) => {}
+            Err(error) if Backup::resembles(here, reactor.shared.array_tag) => {
+                let offset = geometry.transient_offset(at);
+                area.spoiled.push(format!("{name}, beside the block at byte {offset}: {error}"));
             }
+            Err(_) => {}
         }
     }
-    area
 }
 
 /// Whether it is of this array, and of a stripe that there can be.
