@@ -129,13 +129,22 @@ impl Marks {
         self.is_burdened(dev, now).then(|| self.why.lock().expect("no holder panics").get(&dev).cloned())?
     }
 
-    /// Whether a block may move now. If so, it may not again for a while.
-    pub(crate) fn may_move(&self, volume: VolumeId, lba: Lba, now: Nanos) -> bool {
+    /// Whether so many blocks may move together now, which they may if each of them has rested: blocks of a page move by themselves too.
+    /// If so, none of them may again for a while.
+    pub(crate) fn may_move(&self, volume: VolumeId, first: Lba, blocks: usize, now: Nanos) -> bool {
+        let places = || (0..blocks as u64).map(|n| self.moved_at(volume, first.plus(n)));
+        // Zero is for never. Blocks of one page may share a place.
+        let has_rested = |at: u64| at == 0 || at == now.0 || self.rule.may_move_again(Nanos(at), now);
+        if !places().all(|place| has_rested(place.load(Ordering::Relaxed))) && !planted::is(Bug::MovesUnrested) {
+            return false;
+        }
+        places().for_each(|place| place.store(now.0.max(1), Ordering::Relaxed));
+        true
+    }
+
+    fn moved_at(&self, volume: VolumeId, lba: Lba) -> &AtomicU64 {
         let spread = (lba.0 ^ u64::from(volume.0) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let moved_at = &self.moved_at[(spread >> 32) as usize % REMEMBERED];
-        // Zero is for never.
-        let next = |at: u64| (at == 0 || self.rule.may_move_again(Nanos(at), now)).then_some(now.0.max(1));
-        moved_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok() || planted::is(Bug::MovesUnrested)
+        &self.moved_at[(spread >> 32) as usize % REMEMBERED]
     }
 }
 
@@ -156,11 +165,22 @@ mod tests {
     #[test]
     fn a_block_rests_after_it_has_moved() {
         let marks = marks();
-        let moves = |lba, at| marks.may_move(VolumeId(3), Lba(lba), Nanos::millis(at));
+        let moves = |lba, at| marks.may_move(VolumeId(3), Lba(lba), 1, Nanos::millis(at));
         assert_eq!(
             [moves(7, 1), moves(7, 1000), moves(8, 1000), moves(7, 1001), moves(7, 2000)],
             [true, false, true, true, false]
         );
+    }
+
+    #[test]
+    fn a_page_rests_when_any_of_its_blocks_does_and_they_when_it_does() {
+        let marks = marks();
+        let moves = |lba, blocks, at| marks.may_move(VolumeId(3), Lba(lba), blocks, Nanos::millis(at));
+        assert!(moves(16, 16, 1) && !moves(21, 1, 500), "a block of a page that has moved");
+        assert!(moves(21, 1, 1500) && !moves(16, 16, 2000), "a page of which a block has moved");
+        assert!(moves(16, 1, 2001), "a page that may not move keeps none of its blocks");
+        // However the blocks of a page share places.
+        assert!((0..1000).all(|page| moves(1000 + 16 * page, 16, 10_000 * (page + 1))));
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl<'a> Rehomer<'a> {
             count(&counts.no_room, 1);
             return false;
         }
-        if !self.marks.may_move(volume.id, lba, now) {
+        if !self.marks.may_move(volume.id, lba, piece.len(), now) {
             count(&counts.resting, 1);
             return false;
         }
