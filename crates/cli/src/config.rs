@@ -32,7 +32,7 @@
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
 use crate::args::values::{
-    Cleaning, Interval, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Span, Streams, whole_blocks,
+    Cleaning, Interval, Parity, Percent, Preset, Protection, Raids, SegmentSize, Size, Span, Streams, whole_blocks,
 };
 use cygnus_control::media::MediumName;
 use cygnus_host::{ArrayName, place};
@@ -79,7 +79,7 @@ pub struct Config {
 struct ArrayConfig {
     preset: Option<Preset>,
     groups: Option<u16>,
-    raid: Option<Raid>,
+    raid: Option<Raids>,
     create: Option<Size>,
     chunk: Option<Size>,
     segment: Option<SegmentSize>,
@@ -161,7 +161,7 @@ impl Config {
         let Some(file) = self.array.remove(args.name.as_str()) else { return };
         args.preset = args.preset.or(file.preset);
         args.groups = args.groups.or(file.groups);
-        args.raid = args.raid.or(file.raid);
+        args.raid = args.raid.take().or(file.raid);
         args.create = args.create.or(file.create);
         args.chunk = args.chunk.or(file.chunk);
         args.segment = args.segment.or(file.segment);

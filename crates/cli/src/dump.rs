@@ -9,7 +9,7 @@ use cygnus_control::paging::Pages;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
 use cygnus_engine::SegmentInfo;
-use cygnus_format::{Discard, Entry, Kind, Layout, Role, Stream};
+use cygnus_format::{Discard, Entry, Kind, Layout, Raid, Role, Stream};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_types::{BLOCK, ByteSize, Constraint, GroupId, SegmentId};
 use serde::Serialize;
@@ -82,6 +82,8 @@ struct MemberDump {
 #[derive(Debug, Serialize)]
 struct GroupDump {
     index: u16,
+    data_columns: u8,
+    parity_columns: u8,
     segments: Vec<SegmentDump>,
 }
 
@@ -234,7 +236,8 @@ fn dump_group(
     let info = |index: u32| known.iter().find(|info| info.group == group && info.segment.0 == index);
     let one = |index: u32| dump_segment(&columns, SegmentId(index), segment.is_some(), info(index));
     let segments = wanted.filter_map(one).collect();
-    Ok(GroupDump { index: group.0, segments })
+    let Raid { data, parity } = layout.shape(group).raid();
+    Ok(GroupDump { index: group.0, data_columns: data, parity_columns: parity, segments })
 }
 
 /// One segment; `None` when it holds no stripe.
@@ -338,7 +341,13 @@ impl ArrayDump {
         out.push('\n');
         out.push_str(&self.member_table(paint));
         for group in &self.groups {
-            out.push_str(&format!("\n{}\n", paint.tone(Tone::Heading, &format!("R-group {}", group.index))));
+            out.push_str(&format!(
+                "\n{}\n",
+                paint.tone(
+                    Tone::Heading,
+                    &format!("R-group {}, {}+{}", group.index, group.data_columns, group.parity_columns)
+                )
+            ));
             out.push_str(&segment_table(&group.segments, paint));
             for segment in group.segments.iter().filter(|_| self.with_stripes) {
                 out.push_str(&segment_text(segment, paint));

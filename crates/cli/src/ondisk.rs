@@ -53,9 +53,10 @@ impl Columns {
     /// Opens the members of a group for reading.
     pub fn open(assembly: &Assembly, layout: &Layout, group: GroupId) -> Result<Self, OpenError> {
         let open = |member: &Member| Device::open(&member.path, Access::ReadOnly);
-        let geometry = *layout.geometry();
-        let devices = (0..geometry.width())
-            .map(|column| assembly.members[layout.member(group, column).index()].as_ref().map(open).transpose())
+        let geometry = *layout.shape(group);
+        let devices = layout
+            .members_of(group)
+            .map(|member| assembly.members[member.index()].as_ref().map(open).transpose())
             .collect::<Result<_, _>>()?;
         Ok(Self { devices, geometry, array_tag: assembly.newest.array.tag(), group })
     }

@@ -7,10 +7,11 @@ mod text;
 mod units;
 
 use crate::args::plan::PlanArgs;
-use crate::args::values::{self, Raid};
+use crate::args::values;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use cygnus_format::Raid;
 use cygnus_lab::Regime;
 use cygnus_policy::planner::{self, DeviceFigures, Layout, Prospect, Terms};
 use drive::{Device, SWAN_PAPER_NAME, figures, possible};

@@ -9,6 +9,7 @@ use crate::status::{
 };
 use crate::table::{Align, Table};
 use cygnus_types::{ByteSize, Constraint, Nanos, counted};
+use std::collections::BTreeMap;
 
 /// The whole of `array status`.
 pub fn array(status: &ArrayStatus, paint: Paint) -> String {
@@ -41,24 +42,33 @@ fn state_tone(state: ArrayState) -> Tone {
 fn headline(status: &ArrayStatus, paint: Paint) -> String {
     let state = paint.tone(state_tone(status.state), status.state.word());
     let served = if status.served { "served" } else { "stopped" };
-    let groups = counted(status.groups.len(), "R-group");
     format!(
-        "{name}: {state}, {served}; {preset}, {groups} of {k}+{m}\n",
+        "{name}: {state}, {served}; {preset}, {groups}\n",
         name = paint.tone(Tone::Heading, &status.name),
         preset = status.preset,
-        k = status.data_columns,
-        m = status.parity_columns,
+        groups = shapes(status),
     )
+}
+
+/// How many groups there are of which shape.
+fn shapes(status: &ArrayStatus) -> String {
+    let of_all = (status.data_columns, status.parity_columns);
+    let mut by_shape = BTreeMap::from([(of_all, 0)]);
+    for group in &status.groups {
+        *by_shape.entry((group.data_columns, group.parity_columns)).or_default() += 1;
+    }
+    by_shape.retain(|shape, groups| *groups > 0 || status.groups.is_empty() && *shape == of_all);
+    let words = by_shape.iter().map(|((k, m), groups)| format!("{} of {k}+{m}", counted(*groups, "R-group")));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// What somebody should know, as sentences: which devices are gone, what that means, and what to do.
 pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     let gone: Vec<&DeviceStatus> = status.devices.iter().filter(|device| device.state != DeviceState::Online).collect();
     let mut sentences: Vec<String> = gone.iter().map(|device| gone_sentence(status, device)).collect();
-    if status.parity_columns == 0 {
-        sentences.insert(0, "NO REDUNDANCY: the loss of any one device loses data, and the array with it.".into());
-    }
-    if let Some(worst) = status.groups.iter().max_by_key(|group| group.missing_devices) {
+    sentences.splice(0..0, no_redundancy(status));
+    let left = |group: &GroupStatus| i64::from(group.parity_columns) - i64::from(group.missing_devices);
+    if let Some(worst) = status.groups.iter().min_by_key(|group| (group.missing_devices == 0, left(group))) {
         sentences.extend(redundancy_sentence(status, worst));
     }
     sentences.extend(status.oddities.iter().map(|oddity| format!("{oddity}.")));
@@ -182,8 +192,21 @@ fn errors_sentence(array: &str, device: &DeviceStatus) -> Option<String> {
     })
 }
 
+fn no_redundancy(status: &ArrayStatus) -> Option<String> {
+    let bare: Vec<String> =
+        status.groups.iter().filter(|group| group.parity_columns == 0).map(|group| group.index.to_string()).collect();
+    let of = match bare.len() {
+        0 if status.groups.is_empty() && status.parity_columns == 0 => "device".into(),
+        0 => return None,
+        all if all == status.groups.len() => "device".into(),
+        1 => format!("device of R-group {}", bare[0]),
+        _ => format!("device of R-groups {}", bare.join(", ")),
+    };
+    Some(format!("NO REDUNDANCY: the loss of any one {of} loses data, and the array with it."))
+}
+
 fn redundancy_sentence(status: &ArrayStatus, worst: &GroupStatus) -> Option<String> {
-    let (missing, parity) = (worst.missing_devices, status.parity_columns);
+    let (missing, parity) = (worst.missing_devices, worst.parity_columns);
     match status.state {
         ArrayState::Healthy => None,
         _ if missing > parity => Some(format!(
@@ -467,7 +490,9 @@ fn media(status: &ArrayStatus) -> String {
 pub fn groups(groups: &[GroupStatus], paint: Paint) -> String {
     let differ = groups.windows(2).any(|pair| pair[0].medium != pair[1].medium);
     let medium = differ.then_some(("MEDIUM", Align::Left));
-    let before = [("R-GROUP", Align::Right)].into_iter().chain(medium);
+    let of = |group: &GroupStatus| (group.data_columns, group.parity_columns);
+    let shape = groups.windows(2).any(|pair| of(&pair[0]) != of(&pair[1])).then_some(("RAID", Align::Left));
+    let before = [("R-GROUP", Align::Right)].into_iter().chain(medium).chain(shape);
     let columns: Vec<(&str, Align)> = before
         .chain([
             ("ROLE", Align::Left),
@@ -488,6 +513,7 @@ pub fn groups(groups: &[GroupStatus], paint: Paint) -> String {
         let medium = medium.map(|_| (Tone::Normal, group.medium.map_or(UNKNOWN.into(), |name| name.0.to_string())));
         let mut row = vec![(Tone::Normal, group.index.to_string())];
         row.extend(medium);
+        row.extend(shape.map(|_| (Tone::Normal, format!("{}+{}", group.data_columns, group.parity_columns))));
         row.extend([
             activity.map_or((Tone::Faint, UNKNOWN.into()), |it| (role_tone(it.role), it.role.word().into())),
             (Tone::Normal, group.segments.to_string()),

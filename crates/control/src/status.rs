@@ -527,6 +527,10 @@ pub struct GroupStatus {
     pub segments: u32,
     /// Bytes of data its segments could hold.
     pub capacity_bytes: u64,
+    /// Data members.
+    pub data_columns: u32,
+    /// Parity members: as many may be lost.
+    pub parity_columns: u32,
     /// Members of it that are missing or failed.
     pub missing_devices: u32,
     /// What it stores on; absent where that does not matter, in arrays that update in place.
@@ -566,6 +570,12 @@ pub struct Growth {
 pub struct AddedGroup {
     /// Its index.
     pub index: u32,
+    /// The index of its first member.
+    pub first_member: u32,
+    /// Data members.
+    pub data_columns: u32,
+    /// Parity members.
+    pub parity_columns: u32,
     /// Its segments.
     pub segments: u32,
     /// Bytes of its members that stay unused, because each has as many segments as the smallest allows.

@@ -57,6 +57,7 @@ pub use cygnus_engine::{
     Array, ArrayError, ArrayHealth, ArrayStatus, CreateOptions, Extent, Log, OpenOptions, ScrubReport, Volume,
     VolumeAdminError, VolumeError, VolumeOptions, VolumeStatus, create,
 };
+pub use cygnus_format::Raid;
 pub use cygnus_policy::Preset;
 pub use cygnus_runtime::{Buf, BufSlice, DeviceInfo, Runtime};
 pub use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos, Uuid};

@@ -267,7 +267,7 @@ async fn scan(
     findings.append(&mut total.findings);
     for root in roots {
         let found = total.pages.get(&root.generation).copied().unwrap_or(0);
-        let written = root.pages * u64::from(reactor.shared.layout.geometry().checkpoint_copies());
+        let written = root.pages * u64::from(reactor.shared.protections.checkpoint_copies());
         if found != written {
             let text = format!(
                 "checkpoint {} has {} blocks and {found} were found: take another one by opening and stopping the array",

@@ -24,7 +24,7 @@ use crate::read::tally::ReadTallies;
 use crate::space::grown::Grown;
 use crate::space::held::{Held, Usable};
 use crate::space::newest::NewestLayout;
-use crate::space::protections::Protections;
+use crate::space::protections::{Protections, Shapes};
 use crate::space::segments::SegmentTable;
 use crate::volume_state::VolumeState;
 use crate::write::admission::Admission;
@@ -233,13 +233,13 @@ impl Shared {
     /// Takes in a group that was added, with the devices of its members: under a number that no group has any more, or
     /// the next one.
     pub(crate) fn add_group(&self, group: GroupId, desc: &GroupDesc, devices: &[DeviceInfo]) {
-        let layout = self.layout.with(group, &desc.extents).expect("the state was valid with this group");
+        let layout = self.layout.with(group, desc.raid, &desc.extents).expect("the state was valid with this group");
         let (segments, durable) = (layout.segments(group), self.durable());
         // From the inside out: whoever finds the group in the layout finds all that belongs to it.
         if desc.medium == Medium::Disk && self.policies.mixes_media {
             self.held.count_media();
         }
-        self.segments.take_in(layout.frames_of(group), desc.medium);
+        self.segments.take_in(layout.frames_of(group), (desc.medium, layout.shape(group).protection()));
         for (column, device) in (0..).zip(devices) {
             let ix = layout.member(group, column).index();
             match ix < self.members.len() {
@@ -268,6 +268,12 @@ impl Shared {
     pub(crate) fn group_state(&self, group: GroupId) -> GroupState {
         let byte = self.groups[group.index()].state.load(Ordering::Acquire);
         GroupState::from_byte(byte).expect("only states are stored")
+    }
+
+    /// The shapes that segments of a group may have.
+    #[inline]
+    pub(crate) fn shapes(&self, group: GroupId) -> &Shapes {
+        self.protections.on(self.medium(group))
     }
 
     /// What a group stores on.
@@ -334,12 +340,12 @@ impl Shared {
         if self.group_state(group) == GroupState::Retired {
             return 0;
         }
-        (0..self.layout.geometry().width()).filter(|&c| !self.member(group, c).1.is_online()).count()
+        (0..self.layout.width(group)).filter(|&c| !self.member(group, c).1.is_online()).count()
     }
 
     /// A segment begins a new life: whoever is being filled has its column from the first stripe on.
     pub(crate) fn begin_segment(&self, group: GroupId, segment: SegmentId) {
-        for column in 0..self.layout.geometry().width() {
+        for column in 0..self.layout.width(group) {
             let (_, member) = self.member(group, column);
             member.set_whole(segment, member.is_filled());
         }

@@ -1,6 +1,6 @@
 //! What an array says of itself.
 
-use cygnus_format::{GroupState, MemberErrors, MemberState, SpareDesc};
+use cygnus_format::{GroupState, MemberErrors, MemberState, Raid, SpareDesc};
 use cygnus_policy::{Streams, Suspicion, UntilFull, Victim};
 use cygnus_runtime::Capabilities;
 use cygnus_types::{
@@ -99,6 +99,8 @@ pub struct GroupStatus {
     pub state: GroupState,
     /// What its members store on.
     pub medium: Medium,
+    /// How many columns it has.
+    pub raid: Raid,
     /// What it does.
     pub role: GroupRole,
     /// Segments by state.
@@ -477,6 +479,7 @@ impl<'a> Overview<'a> {
             id,
             state: shared.group_state(id),
             medium: shared.medium(id),
+            raid: shared.layout.shape(id).raid(),
             role: space.role(group),
             free: count(SegState::Free),
             open: count(SegState::Open),
@@ -486,7 +489,7 @@ impl<'a> Overview<'a> {
             damaged: count(SegState::Damaged),
             withheld: count(SegState::Withheld),
             live_blocks: settled.map(|s| u64::from(shared.segments.live(s))).sum(),
-            capacity_blocks: u64::from(shared.layout.segments(id)) * u64::from(shared.protections.capacity()),
+            capacity_blocks: u64::from(shared.layout.segments(id)) * u64::from(shared.shapes(id).capacity()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What all members of an array agree on: the contents of a superblock that do not depend on the member.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Medium, MemberIx, Paging, SegmentId, Uuid, VolumeId};
 
@@ -8,7 +9,7 @@ use crate::constants::{
     MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES,
     MAX_VOLUME_NAME, MAX_VOLUMES, SPARE,
 };
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, Raid};
 use crate::layout::{Extent, Layout, LayoutError, allocate};
 
 /// The array as its superblocks describe it.
@@ -18,7 +19,7 @@ pub struct ArrayState {
     pub name: String,
     /// Name of the preset that the array was created with, a [`valid_name`].
     pub preset: String,
-    /// Shape of segments and stripes.
+    /// Shape of segments and stripes, with the columns of the widest group that there can be.
     pub geometry: Geometry,
     /// Share of the data capacity withheld from volumes for cleaning, in thousandths.
     pub over_provisioning_permille: u16,
@@ -83,6 +84,8 @@ pub struct GroupDesc {
     pub state: GroupState,
     /// What its members store on, as they said when it was made, or as somebody said for them.
     pub medium: Medium,
+    /// How many columns it has.
+    pub raid: Raid,
     /// Members in column order, exactly k + m. Those of a retired group are listed until another one gets its number: so
     /// their devices are known when they come back.
     pub members: Vec<MemberDesc>,
@@ -459,11 +462,14 @@ impl ArrayState {
         let is_empty = |group: &GroupDesc| group.extents.is_empty() != (group.state == GroupState::Retired);
         match self.groups.iter().position(is_empty) {
             Some(group) => Err(LayoutError::EmptyGroup(group)),
-            None => Layout::new(self.geometry, self.groups.iter().map(|group| group.extents.iter().copied())),
+            None => {
+                Layout::new(self.geometry, self.groups.iter().map(|group| (group.raid, group.extents.iter().copied())))
+            }
         }
     }
 
-    /// Takes in a group of `segments` segments: gives it addresses and the lowest number that no group has. Returns that.
+    /// Takes in a group of `segments` segments: gives it addresses and the lowest number that no group has and none of other width had,
+    /// which would move the numbers of the members behind it. Returns that.
     ///
     /// # Errors
     /// When there are no such addresses; nothing has changed then. That the numbers have not run out, and all else, is
@@ -471,14 +477,14 @@ impl ArrayState {
     pub fn admit(
         &mut self,
         segments: u32,
-        medium: Medium,
+        (medium, raid): (Medium, Raid),
         members: Vec<MemberDesc>,
         state: GroupState,
     ) -> Result<GroupId, LayoutError> {
         let taken = self.groups.iter().flat_map(|group| group.extents.iter().copied());
         let extents = allocate(&self.geometry, taken, segments)?;
-        let group = GroupDesc { extents, state, medium, members };
-        let number = self.vacant().unwrap_or(self.groups.len());
+        let group = GroupDesc { extents, state, medium, raid, members };
+        let number = self.vacant(raid.width()).unwrap_or(self.groups.len());
         match self.groups.get_mut(number) {
             Some(retired) => *retired = group,
             None => self.groups.push(group),
@@ -486,9 +492,10 @@ impl ArrayState {
         Ok(GroupId(number as u16))
     }
 
-    /// The lowest number that a group had and none has now.
-    fn vacant(&self) -> Option<usize> {
-        self.groups.iter().position(|group| group.state == GroupState::Retired)
+    /// The lowest number that a group of this width had and none has now.
+    fn vacant(&self, width: u8) -> Option<usize> {
+        let is_vacant = |group: &GroupDesc| group.state == GroupState::Retired && group.raid.width() == width;
+        self.groups.iter().position(is_vacant)
     }
 
     /// All members in the order of their numbers.
@@ -496,9 +503,28 @@ impl ArrayState {
         self.groups.iter().flat_map(|g| &g.members)
     }
 
+    /// The group that a member of this number belongs to, if there is such a group.
+    pub fn group_of(&self, member: MemberIx) -> Option<GroupId> {
+        let mut left = member.index();
+        let is_its = |group: &GroupDesc| match left.checked_sub(group.members.len()) {
+            Some(behind) => {
+                left = behind;
+                false
+            }
+            None => true,
+        };
+        self.groups.iter().position(is_its).map(|group| GroupId(group as u16))
+    }
+
+    /// The numbers of the members of a group, of which there is one.
+    pub fn numbers_of(&self, group: GroupId) -> Range<usize> {
+        let before: usize = self.groups[..group.index()].iter().map(|group| group.members.len()).sum();
+        before..before + self.groups[group.index()].members.len()
+    }
+
     /// State of the group that a member of this number belongs to, if there is such a group.
     pub fn group_state_of(&self, member: MemberIx) -> Option<GroupState> {
-        self.groups.get(member.index() / usize::from(self.geometry.width())).map(|group| group.state)
+        self.group_of(member).map(|group| self.groups[group.index()].state)
     }
 
     /// Whether a member belongs to a group that has left.
@@ -537,9 +563,9 @@ impl ArrayState {
     }
 
     fn validate_members(&self) -> Result<(), InvalidState> {
-        let width = self.geometry.width();
         let mut seen = BTreeSet::new();
         for (group, desc) in self.groups.iter().enumerate() {
+            let width = desc.raid.width();
             if desc.members.len() != usize::from(width) {
                 return Err(InvalidState::GroupWidth { group, members: desc.members.len(), width });
             }

@@ -42,7 +42,8 @@ pub(crate) fn tank() -> ArrayState {
         let extents: Vec<Extent> = extents.iter().map(|&(first, frames)| Extent { first, frames }).collect();
         let segments = extents.iter().map(|extent| extent.frames).sum();
         let members = (first..first + 3).map(|n| member(n, &geometry, segments)).collect();
-        GroupDesc { extents, state: GroupState::InService, medium: Medium::Flash, members }
+        let raid = geometry.raid();
+        GroupDesc { extents, state: GroupState::InService, medium: Medium::Flash, raid, members }
     };
     let volume = |id, name: &str| VolumeDesc {
         id: VolumeId(id),
@@ -90,7 +91,9 @@ prop_compose! {
     ) -> Geometry {
         let g = Geometry { data, parity, chunk_blocks, stripe_rows: chunk_blocks * chunks, segment_blocks: 0, transient_blocks: 0, lead_blocks: 0 };
         let transient_blocks = if parity > 0 { transient } else { 0 };
-        let segment_blocks = g.stripe_rows + g.header_blocks(g.stripe_rows) + spare;
+        // Narrower groups may have longer headers: with one data column there are more copies of them.
+        let header = (1..=data).map(|data| Geometry { data, ..g }.header_blocks(g.stripe_rows)).max().unwrap();
+        let segment_blocks = g.stripe_rows + header + spare;
         Geometry { segment_blocks, transient_blocks, ..g }
     }
 }
@@ -122,10 +125,13 @@ fn any_groups(geometry: Geometry) -> impl Strategy<Value = Vec<GroupDesc>> {
             };
             let group_state = GroupState::from_byte(group_state).filter(|&s| ix > 0 || s != GroupState::Retired);
             let group_state = group_state.unwrap_or_default();
-            let members = (0..geometry.width()).map(describe_member).collect();
+            // Every other one is narrower, if there can be such groups.
+            let Geometry { data, parity, .. } = geometry;
+            let raid = Raid { data: if ix % 2 == 1 { data.div_ceil(2) } else { data }, parity };
+            let members = (0..raid.width()).map(describe_member).collect();
             let medium = Medium::ALL[ix % 2];
             let extents = if group_state == GroupState::Retired { Vec::new() } else { extents(segments) };
-            GroupDesc { extents, state: group_state, medium, members }
+            GroupDesc { extents, state: group_state, medium, raid, members }
         };
         groups.into_iter().enumerate().map(describe).collect()
     })
@@ -292,10 +298,10 @@ fn a_group_that_comes_gets_the_number_and_the_addresses_of_one_that_left() {
     state.validate().unwrap();
     let (geometry, gone) = (state.geometry, state.groups[0].members[0].uuid);
     let new = |first: u64, segments| (first..first + 3).map(|n| member(n, &geometry, segments)).collect::<Vec<_>>();
-    assert_eq!(state.admit(10, Medium::Flash, new(40, 10), GroupState::InService), Ok(GroupId(0)));
+    assert_eq!(state.admit(10, (Medium::Flash, geometry.raid()), new(40, 10), GroupState::InService), Ok(GroupId(0)));
     assert_eq!(state.groups[0].extents, [Extent { first: 0, frames: 8 }, Extent { first: 12, frames: 2 }]);
     assert_eq!(
-        state.admit(5, Medium::Disk, new(50, 5), GroupState::Joining),
+        state.admit(5, (Medium::Disk, geometry.raid()), new(50, 5), GroupState::Joining),
         Ok(GroupId(2)),
         "no other number is vacant"
     );
@@ -303,7 +309,7 @@ fn a_group_that_comes_gets_the_number_and_the_addresses_of_one_that_left() {
     state.validate().unwrap();
     assert!(!(0..9).any(|ix| state.lists(MemberIx(ix), gone)), "whoever had the number is a stranger now");
     let before = state.clone();
-    let too_many = state.admit(u32::MAX, Medium::Flash, new(60, 1), GroupState::InService);
+    let too_many = state.admit(u32::MAX, (Medium::Flash, geometry.raid()), new(60, 1), GroupState::InService);
     assert!(matches!(too_many, Err(LayoutError::Segments(_))));
     assert_eq!(state, before);
 }

@@ -44,7 +44,7 @@ on_disk! {
         crc: U32,
         /// 1
         version: U16,
-        /// columns of a stripe, k + m
+        /// columns of the widest stripe, k + m
         width: U16,
         /// UUID of the array
         array: [u8; 16],
@@ -396,12 +396,14 @@ impl<'a> KeptStripe<'a> {
             return Ok(None);
         }
         let protection = Protection::from_byte(raw.protection).map_err(|_| KeptError::Impossible("protection"))?;
-        let Some(rotation) = protection.columns(shape.width, raw.parity_start) else { return impossible("protection") };
-        let height = raw.header_blocks.get().checked_add(raw.rows.get());
-        let slots = u64::from(raw.rows.get()) * u64::from(rotation.data);
-        if rotation.data != raw.data || raw.parity_start >= shape.width {
+        let width = (raw.data as usize).saturating_add(protection.losses());
+        let width = u8::try_from(width).unwrap_or(u8::MAX);
+        if width > shape.width || raw.parity_start >= width {
             return impossible("columns");
         }
+        let Some(rotation) = protection.columns(width, raw.parity_start) else { return impossible("protection") };
+        let height = raw.header_blocks.get().checked_add(raw.rows.get());
+        let slots = u64::from(raw.rows.get()) * u64::from(rotation.data);
         if raw.header_blocks.get() == 0 || height.is_none_or(|height| height > shape.column_blocks) {
             return impossible("height");
         }
@@ -540,7 +542,7 @@ mod tests {
             put(&mut record, (0, state.to_le_bytes()));
             put(&mut record, steps::used(used));
             if let Ok(Some(stripe)) = KeptStripe::decode(&record, &SHAPE) {
-                prop_assert!(stripe.entries.len() <= 64 && stripe.place.rotation.width() == 5);
+                prop_assert!(stripe.entries.len() <= 64 && stripe.place.rotation.width() <= 5);
                 prop_assert!(stripe.place.header_blocks + stripe.place.rows <= 20);
             }
             let mut block = [0; BLOCK];

@@ -1,9 +1,10 @@
 //! Physical addresses taken apart and put together.
 //!
-//! A *frame* is as many addresses as the blocks of a segment take, over all its columns; frame n begins at address
-//! `n * width * segment_blocks`. Each segment of each group has a frame to itself, in which its blocks are numbered column
-//! by column, row by row: `pba = frame * width * segment_blocks + column * segment_blocks + row`. The rows of one column
-//! being neighbours, a sequential read of a chunk is a run of consecutive addresses.
+//! A *frame* is as many addresses as the blocks of a segment take, over all its columns, in the widest group that the array can have;
+//! frame n begins at address `n * width * segment_blocks`. Each segment of each group has a frame to itself, in which its blocks are
+//! numbered column by column, row by row: `pba = frame * width * segment_blocks + column * segment_blocks + row`. The rows of one
+//! column being neighbours, a sequential read of a chunk is a run of consecutive addresses. Segments of narrower groups leave the
+//! addresses of the columns that they do not have unused.
 //!
 //! Which frames a group has its description says, in *extents*: runs of frames. A group that comes takes the lowest
 //! frames that are free, in as many extents as that takes, and one that goes leaves its frames to those that come: so no
@@ -12,7 +13,7 @@
 use cygnus_types::{GroupId, MemberIx, Pba, SegmentId};
 
 use crate::constants::{MAX_EXTENTS, MAX_GROUPS, MAX_MEMBERS, MAX_SEGMENTS};
-use crate::geometry::{Geometry, GeometryError};
+use crate::geometry::{Geometry, GeometryError, Raid};
 
 /// A run of frames that belong to one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,6 +54,16 @@ pub enum LayoutError {
     /// The geometry itself is at fault.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
+    /// A group with columns that its frames have no addresses for.
+    #[error("group {group} has {raid} raid, and the array's addresses are for groups of at most {most} members")]
+    TooWide {
+        /// Which.
+        group: usize,
+        /// Its columns.
+        raid: Raid,
+        /// Members of the widest group that there can be.
+        most: u8,
+    },
     /// No group, or too many groups.
     #[error("{0} R-groups: use 1 to {MAX_GROUPS}")]
     Groups(usize),
@@ -79,11 +90,21 @@ pub enum LayoutError {
 /// The address arithmetic of one array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
+    /// That of the widest groups that there can be.
     geometry: Geometry,
-    /// Extents by group, in the order of its segments; none for a number that no group has.
-    groups: Vec<Vec<Extent>>,
+    groups: Vec<Group>,
     /// The extents of all groups in the order of addresses.
     by_address: Vec<Piece>,
+}
+
+/// What a group has of the array's addresses and numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    /// In the order of its segments; none for a number that no group has.
+    extents: Vec<Extent>,
+    shape: Geometry,
+    /// The number of its first member.
+    first_member: u16,
 }
 
 /// An extent and the segments that lie in it.
@@ -134,58 +155,96 @@ pub fn allocate(
 }
 
 impl Layout {
-    /// The layout of an array whose groups have these extents, by number.
+    /// The layout of an array whose groups have these columns and extents, by number, none of them more columns than `geometry`.
     pub fn new(
         geometry: Geometry,
-        groups: impl IntoIterator<Item = impl IntoIterator<Item = Extent>>,
+        groups: impl IntoIterator<Item = (Raid, impl IntoIterator<Item = Extent>)>,
     ) -> Result<Layout, LayoutError> {
         geometry.validate()?;
-        let groups: Vec<Vec<Extent>> = groups.into_iter().map(|extents| extents.into_iter().collect()).collect();
-        let members = groups.len() * usize::from(geometry.width());
-        let extents: usize = groups.iter().map(Vec::len).sum();
-        let total: u64 = groups.iter().flatten().map(|extent| u64::from(extent.frames)).sum();
-        let end = groups.iter().flatten().map(Extent::end).max().unwrap_or(0);
+        let (mut members, mut described) = (0, Vec::new());
+        for (raid, extents) in groups {
+            let (group, most, shape) = (described.len(), geometry.width(), geometry.with_raid(raid));
+            shape.validate()?;
+            if raid.width() > most {
+                return Err(LayoutError::TooWide { group, raid, most });
+            }
+            // More than fit in 16 bits are refused below.
+            let first_member = members as u16;
+            members += usize::from(raid.width());
+            described.push(Group { extents: extents.into_iter().collect(), shape, first_member });
+        }
+        let all_extents = || described.iter().flat_map(|group| &group.extents);
+        let extents = all_extents().count();
+        let total: u64 = all_extents().map(|extent| u64::from(extent.frames)).sum();
+        let end = all_extents().map(Extent::end).max().unwrap_or(0);
         match () {
-            _ if extents == 0 || groups.len() > MAX_GROUPS => return Err(LayoutError::Groups(groups.len())),
+            _ if extents == 0 || described.len() > MAX_GROUPS => return Err(LayoutError::Groups(described.len())),
             _ if members > MAX_MEMBERS => return Err(LayoutError::Members(members)),
             _ if extents > MAX_EXTENTS => return Err(LayoutError::Extents(extents)),
             _ if total.max(end) > u64::from(MAX_SEGMENTS) => return Err(LayoutError::Segments(total.max(end))),
             _ if end > u64::from(frames(&geometry)) => return Err(LayoutError::Blocks(end * geometry.frame_blocks())),
             _ => {}
         }
-        let by_address = pieces(&groups)?;
-        Ok(Layout { geometry, groups, by_address })
+        let by_address = pieces(&described)?;
+        Ok(Layout { geometry, groups: described, by_address })
     }
 
-    /// The same when a group of this number has come; no address of another one changes.
+    /// The same when a group of this number has come, in the place of one that has left or behind all others; no address of another
+    /// one changes.
     ///
     /// # Errors
-    /// When there is such a group, or its addresses are not free.
-    pub fn with(&self, group: GroupId, extents: &[Extent]) -> Result<Layout, LayoutError> {
-        let mut groups = self.groups.clone();
-        if groups.len() <= group.index() {
-            groups.resize(group.index() + 1, Vec::new());
-        }
-        match groups[group.index()].first() {
-            Some(there) => Err(LayoutError::Overlap(there.first)),
+    /// When there is such a group, its addresses are not free, or the one that has left had other columns: the members behind
+    /// would get other numbers.
+    pub fn with(&self, group: GroupId, raid: Raid, extents: &[Extent]) -> Result<Layout, LayoutError> {
+        let mut groups: Vec<_> = self.described().collect();
+        match groups.get_mut(group.index()) {
             None => {
-                groups[group.index()] = extents.to_vec();
-                Layout::new(self.geometry, groups)
+                assert_eq!(group.index(), groups.len(), "groups are numbered one after the other");
+                groups.push((raid, extents.to_vec()));
+            }
+            Some((_, there)) if !there.is_empty() => return Err(LayoutError::Overlap(there[0].first)),
+            Some(left) => {
+                assert_eq!(left.0.width(), raid.width(), "{group} would move the numbers of other members");
+                *left = (raid, extents.to_vec());
             }
         }
+        Layout::new(self.geometry, groups)
     }
 
     /// The same when a group has gone, which was not the only one.
     pub fn without(&self, group: GroupId) -> Layout {
-        let mut groups = self.groups.clone();
-        groups[group.index()].clear();
+        let mut groups: Vec<_> = self.described().collect();
+        groups[group.index()].1.clear();
         Layout::new(self.geometry, groups).expect("part of a layout is one")
     }
 
-    /// The shape of segments and stripes.
+    fn described(&self) -> impl Iterator<Item = (Raid, Vec<Extent>)> {
+        self.groups.iter().map(|group| (group.shape.raid(), group.extents.clone()))
+    }
+
+    /// What the segments and stripes of all groups have in common, with the columns of the widest group that there can be. What depends
+    /// on a group's columns is [`Layout::shape`]'s to tell.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// The shape of a group's segments and stripes.
+    #[inline]
+    pub fn shape(&self, group: GroupId) -> &Geometry {
+        &self.groups[group.index()].shape
+    }
+
+    /// Columns of a group, k + m.
+    #[inline]
+    pub fn width(&self, group: GroupId) -> u8 {
+        self.shape(group).width()
+    }
+
+    /// The members of a group, in the order of its columns.
+    pub fn members_of(&self, group: GroupId) -> impl Iterator<Item = MemberIx> + use<> {
+        let first = self.groups[group.index()].first_member;
+        (first..first + u16::from(self.width(group))).map(MemberIx)
     }
 
     /// Numbers of R-groups, from 0 on: those that a group has and those that one had.
@@ -195,7 +254,7 @@ impl Layout {
 
     /// Segments of a group; none if there is no group of this number now.
     pub fn segments(&self, group: GroupId) -> u32 {
-        self.groups[group.index()].iter().map(|extent| extent.frames).sum()
+        self.groups[group.index()].extents.iter().map(|extent| extent.frames).sum()
     }
 
     /// Segments of all groups.
@@ -217,7 +276,7 @@ impl Layout {
     #[inline]
     pub fn frame(&self, group: GroupId, segment: SegmentId) -> u32 {
         let mut before = 0;
-        for extent in &self.groups[group.index()] {
+        for extent in &self.groups[group.index()].extents {
             if segment.0 - before < extent.frames {
                 return extent.first + (segment.0 - before);
             }
@@ -237,7 +296,7 @@ impl Layout {
 
     /// The frames of a group, in the order of its segments.
     pub fn frames_of(&self, group: GroupId) -> impl Iterator<Item = u32> {
-        self.groups[group.index()].iter().flat_map(Extent::iter)
+        self.groups[group.index()].extents.iter().flat_map(Extent::iter)
     }
 
     /// The frames that belong to segments, in their order.
@@ -254,7 +313,7 @@ impl Layout {
     /// Address of a place, which must lie within the array.
     #[inline]
     pub fn pba(&self, place: Place) -> Pba {
-        debug_assert!(place.column < self.geometry.width() && place.row < self.geometry.segment_blocks);
+        debug_assert!(place.column < self.width(place.group) && place.row < self.geometry.segment_blocks);
         let within = u64::from(place.column) * u64::from(self.geometry.segment_blocks) + u64::from(place.row);
         Pba(self.segment_base(place.group, place.segment).0 + within)
     }
@@ -266,22 +325,23 @@ impl Layout {
         // The blocks of a segment fit in 32 bits, so this division is a cheap one.
         let within = (pba.0 % self.segment_span()) as u32;
         let rows = self.geometry.segment_blocks;
-        Some(Place { group, segment, column: (within / rows) as u8, row: within % rows })
+        let column = (within / rows) as u8;
+        (column < self.width(group)).then_some(Place { group, segment, column, row: within % rows })
     }
 
     /// The member that holds a column of a group: members are numbered group by group, column by column.
     #[inline]
     pub fn member(&self, group: GroupId, column: u8) -> MemberIx {
-        MemberIx(group.0 * u16::from(self.geometry.width()) + u16::from(column))
+        MemberIx(self.groups[group.index()].first_member + u16::from(column))
     }
 
     /// Group and column of a member; the inverse of [`Layout::member`].
     pub fn column_of(&self, member: MemberIx) -> (GroupId, u8) {
-        let width = u16::from(self.geometry.width());
-        (GroupId(member.0 / width), (member.0 % width) as u8)
+        let group = self.groups.partition_point(|group| group.first_member <= member.0) - 1;
+        (GroupId(group as u16), (member.0 - self.groups[group].first_member) as u8)
     }
 
-    /// Blocks of one segment over all its columns.
+    /// Addresses of a frame.
     #[inline]
     fn segment_span(&self) -> u64 {
         self.geometry.frame_blocks()
@@ -289,11 +349,11 @@ impl Layout {
 }
 
 /// The extents of all groups in the order of addresses.
-fn pieces(groups: &[Vec<Extent>]) -> Result<Vec<Piece>, LayoutError> {
+fn pieces(groups: &[Group]) -> Result<Vec<Piece>, LayoutError> {
     let mut pieces = Vec::new();
-    for (group, extents) in (0..).zip(groups) {
+    for (group, of) in (0..).zip(groups) {
         let mut segment = 0;
-        for &extent in extents {
+        for &extent in &of.extents {
             if extent.frames == 0 {
                 return Err(LayoutError::EmptyGroup(group.into()));
             }

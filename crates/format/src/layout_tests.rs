@@ -22,7 +22,15 @@ fn layout(geometry: Geometry, segments: &[u32]) -> Result<Layout, LayoutError> {
     for &count in segments {
         groups.push(allocate(&geometry, groups.iter().flatten().copied(), count)?);
     }
-    Layout::new(geometry, groups)
+    of_extents(geometry, groups)
+}
+
+/// Groups with these extents and as many columns as the geometry has.
+fn of_extents(
+    geometry: Geometry,
+    groups: impl IntoIterator<Item = impl IntoIterator<Item = Extent>>,
+) -> Result<Layout, LayoutError> {
+    Layout::new(geometry, groups.into_iter().map(|extents| (geometry.raid(), extents)))
 }
 
 fn is_a_bijection(layout: &Layout) {
@@ -49,7 +57,7 @@ fn addresses_and_places_are_a_bijection() {
     assert_eq!(plain.blocks(), 6 * 3 * 16);
     is_a_bijection(&plain);
     let in_pieces =
-        Layout::new(SMALL, [vec![extent(5, 2), extent(0, 1)], vec![], vec![extent(3, 1)], vec![extent(1, 1)]]).unwrap();
+        of_extents(SMALL, [vec![extent(5, 2), extent(0, 1)], vec![], vec![extent(3, 1)], vec![extent(1, 1)]]).unwrap();
     assert_eq!(in_pieces.blocks(), 7 * 3 * 16, "frames 2 and 4 are nobody's");
     is_a_bijection(&in_pieces);
     assert_eq!(in_pieces.segment_of(0), Some((GroupId(0), SegmentId(2))), "the order of a group's extents counts");
@@ -70,15 +78,19 @@ fn whoever_comes_or_goes_leaves_the_addresses_of_others() {
     assert_eq!((gone.groups(), gone.segments(GroupId(1)), gone.all_segments()), (3, 0, 5));
     let free = allocate(&SMALL, [extent(0, 3), extent(4, 2)], 4).unwrap();
     assert_eq!(free, [extent(3, 1), extent(6, 3)], "the lowest ones, in as many pieces as that takes");
-    let after = gone.with(GroupId(1), &free).unwrap();
+    let after = gone.with(GroupId(1), SMALL.raid(), &free).unwrap();
     for pba in (0..before.blocks()).map(Pba) {
         let place = before.locate(pba);
         if place.is_some_and(|place| place.group != GroupId(1)) {
             assert_eq!((gone.locate(pba), after.locate(pba)), (place, place));
         }
     }
-    assert_eq!(after.with(GroupId(1), &[extent(20, 1)]), Err(LayoutError::Overlap(3)), "there is such a group");
-    assert_eq!(after.with(GroupId(3), &[extent(5, 2)]), Err(LayoutError::Overlap(5)), "not free");
+    assert_eq!(
+        after.with(GroupId(1), SMALL.raid(), &[extent(20, 1)]),
+        Err(LayoutError::Overlap(3)),
+        "there is such a group"
+    );
+    assert_eq!(after.with(GroupId(3), SMALL.raid(), &[extent(5, 2)]), Err(LayoutError::Overlap(5)), "not free");
 }
 
 #[test]
@@ -88,17 +100,43 @@ fn arrays_beyond_the_limits_are_refused() {
     assert_eq!(error(SMALL, &[0]), LayoutError::Groups(1));
     assert_eq!(error(SMALL, &[1; 65]), LayoutError::Groups(65));
     assert_eq!(error(SMALL, &[u32::MAX; 2]), LayoutError::Segments(u64::from(u32::MAX)));
-    assert_eq!(Layout::new(SMALL, [[extent(1, 0)]]), Err(LayoutError::EmptyGroup(0)));
-    let everywhere = Layout::new(SMALL, [[extent(u32::MAX, u32::MAX)]]);
+    assert_eq!(of_extents(SMALL, [[extent(1, 0)]]), Err(LayoutError::EmptyGroup(0)));
+    let everywhere = of_extents(SMALL, [[extent(u32::MAX, u32::MAX)]]);
     assert_eq!(everywhere, Err(LayoutError::Segments(2 * u64::from(u32::MAX))));
     let scattered = (0..=MAX_EXTENTS as u32).map(|n| extent(2 * n, 1));
-    assert_eq!(Layout::new(SMALL, [scattered]), Err(LayoutError::Extents(MAX_EXTENTS + 1)));
+    assert_eq!(of_extents(SMALL, [scattered]), Err(LayoutError::Extents(MAX_EXTENTS + 1)));
     let wide = Geometry { data: MAX_WIDTH - 1, ..SMALL };
     assert_eq!(error(wide, &[1; 9]), LayoutError::Members(288));
     let huge = Geometry { segment_blocks: MAX_SEGMENT_BLOCKS, ..wide };
     assert_eq!(error(huge, &[129]), LayoutError::Blocks(129 << 29));
-    assert_eq!(Layout::new(huge, [[extent(128, 1)]]), Err(LayoutError::Blocks(129 << 29)));
+    assert_eq!(of_extents(huge, [[extent(128, 1)]]), Err(LayoutError::Blocks(129 << 29)));
     assert!(layout(huge, &[128]).is_ok(), "exactly 2^36 blocks");
+}
+
+/// A group of 2+1 and one of 3+2, on frames of five columns.
+#[test]
+fn narrow_groups_leave_addresses_unused() {
+    let wide = Geometry { data: 3, parity: 2, segment_blocks: 32, ..SMALL };
+    let [narrow, own] = [Raid { data: 2, parity: 1 }, wide.raid()];
+    let groups = [(narrow, [extent(0, 2)]), (own, [extent(3, 2)]), (narrow, [extent(2, 1)])];
+    let layout = Layout::new(wide, groups).unwrap();
+    assert_eq!((layout.width(GroupId(0)), layout.width(GroupId(1)), layout.shape(GroupId(0)).data), (3, 5, 2));
+    assert_eq!(layout.blocks(), 5 * 5 * 32);
+    let known: Vec<Pba> = (0..layout.blocks()).map(Pba).filter(|&pba| layout.locate(pba).is_some()).collect();
+    assert_eq!(known.len(), 2 * 3 * 32 + 2 * 5 * 32 + 3 * 32);
+    for pba in known {
+        let place = layout.locate(pba).unwrap();
+        assert_eq!(layout.pba(place), pba);
+        assert!(place.column < layout.width(place.group));
+    }
+    let members: Vec<_> = (0..3).flat_map(|group| layout.members_of(GroupId(group))).collect();
+    assert_eq!(members, (0..11).map(MemberIx).collect::<Vec<_>>(), "numbers have no gaps");
+    for member in members {
+        let (group, column) = layout.column_of(member);
+        assert_eq!(layout.member(group, column), member);
+    }
+    let too_wide = Layout::new(SMALL, [(narrow, [extent(0, 2)]), (own, [extent(3, 2)])]);
+    assert_eq!(too_wide, Err(LayoutError::TooWide { group: 1, raid: own, most: 3 }));
 }
 
 /// Groups that come and go in an array, as far as addresses are concerned.
@@ -122,7 +160,7 @@ impl Fleet {
             Some(vacant) => self.groups[vacant] = extents,
             None => self.groups.push(extents),
         }
-        let layout = Layout::new(self.geometry, self.groups.iter().cloned())?;
+        let layout = of_extents(self.geometry, self.groups.iter().cloned())?;
         self.peak = self.peak.max(layout.all_segments().into());
         self.pieces = self.pieces.max(self.groups.iter().map(Vec::len).sum());
         assert!(layout.end_frame() <= self.peak, "no address above what was ever needed at once");

@@ -55,7 +55,7 @@ pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};
 pub use checksum::crc32c;
 pub use constants::*;
 pub use entry::{Discard, Entry, Kind};
-pub use geometry::{Geometry, GeometryError, Role, Rotation};
+pub use geometry::{Geometry, GeometryError, ParseRaidError, Raid, Role, Rotation};
 pub use header_parts::HeaderParts;
 pub use intent::{INTENT_OFFSET, INTENT_REGIONS, IntentBlock, IntentError, UnverifiedIntent};
 pub use kept::{KEPT_NUMBERS, KeptError, KeptHeader, KeptShape, KeptStripe};

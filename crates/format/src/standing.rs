@@ -1,7 +1,7 @@
 //! What a device is to an array: by its identity, never by the number in its superblock. Numbers are given out again, to the
 //! members of another group or to a device that takes a member's place; a UUID is one device's for ever.
 
-use cygnus_types::MemberIx;
+use cygnus_types::{GroupId, MemberIx};
 
 use crate::array_state::{ArrayState, GroupState, MemberDesc, MemberState};
 use crate::constants::SPARE;
@@ -64,7 +64,7 @@ impl ArrayState {
     /// Whether the group in which a device was a member is still there: then the two have a member in common. (When all
     /// of its members have been replaced since, it cannot be told from one that has left.)
     fn has_group_of(&self, own: &Superblock) -> bool {
-        let number = own.member.index() / usize::from(own.state.geometry.width());
+        let Some(number) = own.state.group_of(own.member).map(GroupId::index) else { return false };
         match (self.groups.get(number), own.state.groups.get(number)) {
             (Some(here), Some(there)) if here.state != GroupState::Retired => {
                 here.members.iter().any(|member| there.members.iter().any(|other| other.uuid == member.uuid))
@@ -138,13 +138,13 @@ mod tests {
         assert_eq!(now.standing(&of(3, &old)), Standing::Left, "listed still");
         let new = (80..83)
             .map(|n| crate::array_state::MemberDesc { uuid: Uuid::from_random(n, n), ..old.groups[1].members[0] });
-        now.admit(4, Medium::Flash, new.collect(), GroupState::InService).unwrap();
+        now.admit(4, (Medium::Flash, now.geometry.raid()), new.collect(), GroupState::InService).unwrap();
         assert_eq!(now.standing(&of(3, &old)), Standing::Left, "another group has its number");
         assert_eq!(now.standing(&of(3, &now)), Standing::Member(MemberIx(3)));
         let mut joining = now.clone();
         let more = (90..93)
             .map(|n| crate::array_state::MemberDesc { uuid: Uuid::from_random(n, n), ..old.groups[1].members[0] });
-        joining.admit(4, Medium::Flash, more.collect(), GroupState::Joining).unwrap();
+        joining.admit(4, (Medium::Flash, now.geometry.raid()), more.collect(), GroupState::Joining).unwrap();
         assert_eq!(now.standing(&of(6, &joining)), Standing::Joining);
     }
 

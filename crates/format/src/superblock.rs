@@ -17,18 +17,27 @@ use crate::array_state::{
 };
 use crate::checksum;
 use crate::constants::{
-    FORMAT_VERSION, MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_EXTENTS, MAX_GROUPS, MAX_MEMBERS, MAX_POLICIES,
-    MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES, MAX_VOLUME_NAME, MAX_VOLUMES, SUPERBLOCK_SLOT,
+    FORMAT_VERSION, MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_EXTENTS, MAX_GROUPS, MAX_MEMBERS, MAX_PARITY,
+    MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES, MAX_VOLUME_NAME, MAX_VOLUMES, MAX_WIDTH,
+    SUPERBLOCK_SLOT,
 };
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, Raid};
 use crate::layout::Extent;
 
 /// First bytes of every superblock.
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";
 
 /// Incompat features this program knows. An array with others is not opened at all.
-pub const KNOWN_INCOMPAT: u64 =
-    GROUP_STATES | IN_PLACE | TRANSIENT | CONVERTED_INSIDE | MEDIA | HYBRID | LEAD | BUFFERED_PARITY | BESIDE;
+pub const KNOWN_INCOMPAT: u64 = GROUP_STATES
+    | IN_PLACE
+    | TRANSIENT
+    | CONVERTED_INSIDE
+    | MEDIA
+    | HYBRID
+    | LEAD
+    | BUFFERED_PARITY
+    | BESIDE
+    | GROUP_RAID;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
@@ -53,6 +62,10 @@ pub const BUFFERED_PARITY: u64 = 128;
 /// Incompat feature: the descriptions of backups may be beside their blocks ([`crate::DESCRIBED_BESIDE`]). A program that does not know
 /// of this would not find them.
 pub const BESIDE: u64 = 256;
+
+/// Incompat feature: groups may have other columns than the array as a whole. A program that does not know would take members of one
+/// group for another one's.
+pub const GROUP_RAID: u64 = 512;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -154,8 +167,10 @@ on_disk! {
         state: u8,
         /// what it stores on: 0 flash, 1 disks; other than 0 only with incompat bit 4
         medium: u8,
-        /// zero
-        reserved: [u8; 2],
+        /// with incompat bit 9: its data columns; 0: as many as the array as a whole has, of parity too
+        data: u8,
+        /// with incompat bit 9, if it has data columns of its own: its parity columns; else 0
+        parity: u8,
     }
 }
 
@@ -447,11 +462,15 @@ impl Superblock {
     fn append_tables(&self, bytes: &mut Vec<u8>) {
         let state = &self.state;
         append(bytes, &state.policies, |p| RawPolicy { name: pack(&p.name), value: U64::new(p.value) });
-        append(bytes, &state.groups, |g| RawGroup {
-            extents: U32::new(g.extents.len() as u32),
-            state: g.state as u8,
-            medium: g.medium as u8,
-            reserved: [0; 2],
+        append(bytes, &state.groups, |g| {
+            let of_its_own = (g.raid != state.geometry.raid()).then_some(g.raid);
+            RawGroup {
+                extents: U32::new(g.extents.len() as u32),
+                state: g.state as u8,
+                medium: g.medium as u8,
+                data: of_its_own.map_or(0, |raid| raid.data),
+                parity: of_its_own.map_or(0, |raid| raid.parity),
+            }
         });
         append(bytes, state.groups.iter().flat_map(|g| &g.extents), |e| RawExtent {
             first: U32::new(e.first),
@@ -524,7 +543,9 @@ impl ArrayState {
         let media = if on_flash && anywhere { 0 } else { MEDIA };
         let has_hybrid = self.volumes.iter().any(|volume| volume.constraint == Constraint::Hybrid);
         let hybrid = if has_hybrid { HYBRID } else { 0 };
-        group_states | in_place | transient | inside | buffered | beside | media | hybrid | lead
+        let alike = self.groups.iter().all(|group| group.raid == self.geometry.raid());
+        let raid = if alike { 0 } else { GROUP_RAID };
+        group_states | in_place | transient | inside | buffered | beside | media | hybrid | lead | raid
     }
 }
 
@@ -593,7 +614,7 @@ impl RawSuperblock {
             .iter()
             .map(|raw| Ok(PolicyValue { name: unpack(&raw.name)?, value: raw.value.get() }))
             .collect::<Result<_, SuperblockError>>()?;
-        let groups = self.groups(tables, geometry.width().into())?;
+        let groups = self.groups(tables, geometry.raid())?;
         let spares = table::<RawSpare>(tables, self.spares.get().into(), "number of spares")?
             .iter()
             .map(|raw| SpareDesc { uuid: Uuid(raw.uuid), size_bytes: raw.size_bytes.get() })
@@ -622,23 +643,26 @@ impl RawSuperblock {
         })
     }
 
-    fn groups(&self, tables: &mut &[u8], width: usize) -> Result<Vec<GroupDesc>, SuperblockError> {
+    fn groups(&self, tables: &mut &[u8], usual: Raid) -> Result<Vec<GroupDesc>, SuperblockError> {
         let groups = table::<RawGroup>(tables, self.groups.get().into(), "number of groups")?;
         let extents = groups.iter().map(|group| group.extents.get() as usize).sum();
         let mut extents = table::<RawExtent>(tables, extents, "number of extents")?.iter();
-        let members = table::<RawMember>(tables, self.members.get().into(), "number of members")?;
-        if members.len() != groups.len() * width {
-            return Err(SuperblockError::Malformed("number of members"));
-        }
-        let described = groups.iter().zip(members.chunks_exact(width)).map(|(group, members)| {
-            let members = members.iter().map(RawMember::member).collect::<Result<_, _>>()?;
+        let mut members = table::<RawMember>(tables, self.members.get().into(), "number of members")?;
+        let mut described = Vec::with_capacity(groups.len());
+        for group in groups {
+            let raid = group.raid(usual)?;
+            let Some((its, others)) = members.split_at_checked(raid.width().into()) else {
+                return Err(SuperblockError::Malformed("number of members"));
+            };
+            members = others;
+            let members = its.iter().map(RawMember::member).collect::<Result<_, _>>()?;
             let state = GroupState::from_byte(group.state).ok_or(SuperblockError::Malformed("group state"))?;
             let medium = Medium::from_byte(group.medium).ok_or(SuperblockError::Malformed("medium of a group"))?;
             let extents = extents.by_ref().take(group.extents.get() as usize);
             let extents = extents.map(|raw| Extent { first: raw.first.get(), frames: raw.frames.get() }).collect();
-            Ok(GroupDesc { extents, state, medium, members })
-        });
-        described.collect()
+            described.push(GroupDesc { extents, state, medium, raid, members });
+        }
+        if members.is_empty() { Ok(described) } else { Err(SuperblockError::Malformed("number of members")) }
     }
 
     fn roots(&self, tables: &mut &[u8]) -> Result<[Option<CheckpointRoot>; 2], SuperblockError> {
@@ -652,6 +676,17 @@ impl RawSuperblock {
             *root = Some(raw.root(segments).ok_or(SuperblockError::Malformed("checkpoint segment"))?);
         }
         Ok(roots)
+    }
+}
+
+impl RawGroup {
+    /// Its columns, where the array as a whole has the `usual` ones.
+    fn raid(&self, usual: Raid) -> Result<Raid, SuperblockError> {
+        match (self.data, self.parity) {
+            (0, 0) => Ok(usual),
+            (1..=MAX_WIDTH, 0..=MAX_PARITY) => Ok(Raid { data: self.data, parity: self.parity }),
+            _ => Err(SuperblockError::Malformed("columns of a group")),
+        }
     }
 }
 

@@ -135,7 +135,12 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         in_place: Some(InPlace { blank_from_mib: if options.blank { 0 } else { (blocks * BLOCK as u64) >> 20 } }),
     };
     for devices in devices.chunks(devices.len() / groups) {
-        let admitted = state.admit(segments, Medium::Flash, describe_members(rt, devices), GroupState::InService);
+        let admitted = state.admit(
+            segments,
+            (Medium::Flash, geometry.raid()),
+            describe_members(rt, devices),
+            GroupState::InService,
+        );
         admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
     }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;

@@ -9,7 +9,7 @@ use cygnus_engine::{
 use cygnus_policy::HybridRule;
 use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Runtime};
 use cygnus_sim::{Cluster, World};
-use cygnus_types::{BLOCK, ByteSize, Lba, Nanos, Paging, VolumeId};
+use cygnus_types::{BLOCK, ByteSize, Lba, Medium, Nanos, Paging, VolumeId};
 
 use crate::contention;
 use crate::coverage;
@@ -82,7 +82,9 @@ pub(crate) fn usable_by_pages(shape: &Shape, page: u8) -> u64 {
 /// Makes an array of this shape on the devices.
 pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) -> Result<(), String> {
     let geometry = shape.geometry;
+    let by_medium = shape.disks.map(|disks| vec![(Medium::Flash, geometry.raid()), (Medium::Disk, disks)]);
     let options = CreateOptions {
+        raid_on: by_medium.unwrap_or_default(),
         chunk: ByteSize::of_blocks(u64::from(geometry.chunk_blocks)),
         stripe_rows: Some(geometry.stripe_rows),
         segment: Some(ByteSize::of_blocks(u64::from(geometry.segment_blocks))),

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use cygnus_engine::ArrayStatus;
-use cygnus_format::{Geometry, GroupState};
+use cygnus_format::GroupState;
 use cygnus_runtime::{IoErrorKind, Rng};
 use cygnus_sim::{DiskConfig, DiskId, FaultRates, Saved, World};
 use cygnus_ssd::{Model, ModelConfig, Preset, XorEngine};
@@ -40,7 +40,9 @@ struct Member {
 /// See the module's text.
 pub(crate) struct Members {
     world: World,
-    geometry: Geometry,
+    shape: Shape,
+    /// By group: how many members it may lose.
+    parity: Vec<usize>,
     /// By number of the device, which is at first that of its place.
     members: Vec<Member>,
 }
@@ -64,6 +66,11 @@ pub(crate) fn device(shape: &Shape, n: usize) -> DiskConfig {
     DiskConfig { converts, oob_bytes: shape.beside_blocks(n), timing, zones, ..DiskConfig::new(format!("d{n}"), bytes) }
 }
 
+/// By group, as long as each is of the set of its number.
+fn parities(shape: &Shape) -> Vec<usize> {
+    (0..shape.sets()).map(|set| shape.parity_of(set)).collect()
+}
+
 impl Members {
     pub(crate) fn new(world: &World, shape: &Shape) -> Self {
         world.watch_faults(coverage::met);
@@ -79,7 +86,7 @@ impl Members {
             let blank = Rc::new(world.save(disk));
             Member {
                 disk,
-                group: (n < shape.places()).then_some(n / shape.width()),
+                group: (n < shape.places()).then(|| shape.set_of(n)),
                 relieved: false,
                 spoiled: false,
                 harmed: false,
@@ -91,7 +98,8 @@ impl Members {
                 faults: FaultRates::default(),
             }
         };
-        Self { world: world.clone(), geometry: shape.geometry, members: (0..shape.devices()).map(member).collect() }
+        let members = (0..shape.devices()).map(member).collect();
+        Self { world: world.clone(), shape: shape.clone(), parity: parities(shape), members }
     }
 
     /// A device that refused a write because it did not go on where its zone does, and how many it refused so.
@@ -157,13 +165,14 @@ impl Members {
     /// The array, having been opened, says which devices are in which places. A new one that lacks nothing is as good as the
     /// others; one whose place another one has does not count any more.
     pub(crate) fn are_placed(&mut self, status: &ArrayStatus) {
-        let width = usize::from(self.geometry.width());
-        for (group, places) in status.members.chunks(width).enumerate() {
-            if status.groups[group].state == GroupState::Retired {
+        self.parity.resize(self.parity.len().max(status.groups.len()), 0);
+        for (group, of) in status.groups.iter().enumerate() {
+            self.parity[group] = of.raid.parity.into();
+            if of.state == GroupState::Retired {
                 continue;
             }
-            let there: Vec<usize> =
-                places.iter().filter(|p| p.is_online()).filter_map(|p| device_of(&p.name)).collect();
+            let places = || status.members.iter().filter(|place| place.group.index() == group);
+            let there: Vec<usize> = places().filter(|p| p.is_online()).filter_map(|p| device_of(&p.name)).collect();
             for &n in &there {
                 let device = &mut self.members[n];
                 (device.group, device.relieved) = (Some(group), false);
@@ -171,7 +180,7 @@ impl Members {
                     (device.spoiled, device.renewed) = (false, false);
                 }
             }
-            if there.len() == width {
+            if there.len() == places().count() {
                 let of_group = (0..).zip(&mut self.members).filter(|(_, device)| device.group == Some(group));
                 of_group.for_each(|(n, device)| device.relieved |= !there.contains(&n));
             }
@@ -180,8 +189,8 @@ impl Members {
 
     /// The devices of a set may come to be a group, of any number.
     pub(crate) fn may_be_added(&mut self, set: usize) {
-        let width = usize::from(self.geometry.width());
-        self.members.iter_mut().skip(set * width).take(width).for_each(|device| device.group = None);
+        let devices = self.shape.devices_of(set);
+        self.members[devices].iter_mut().for_each(|device| device.group = None);
     }
 
     /// Whether a device may be made a spare now, and if so, whether by force: one that was relieved, if it has come to no
@@ -206,11 +215,9 @@ impl Members {
     /// Whether a device may come to harm: it has already, or its group has parity to spare. A story that was made
     /// shorter or written by hand may ask for more.
     fn may_harm(&self, n: usize) -> bool {
-        let to_spare = |group: usize| self.spent(group) < usize::from(self.geometry.parity);
+        let to_spare = |group: usize| self.spent(group) < self.parity[group];
         let device = &self.members[n];
-        // More than there can be do no harm.
-        let groups = self.members.len() / usize::from(self.geometry.width());
-        device.spoiled || device.relieved || device.group.map_or_else(|| (0..groups).all(to_spare), to_spare)
+        device.spoiled || device.relieved || device.group.map_or_else(|| (0..self.parity.len()).all(to_spare), to_spare)
     }
 
     /// Lets something happen to a member.

@@ -9,7 +9,7 @@ use cygnus_types::{GroupId, Medium, MemberIx, Nanos};
 
 use crate::client::Shared;
 use crate::journal;
-use crate::story::Regroup;
+use crate::story::{Regroup, Shape};
 
 /// How often to look whether a group has left.
 const LOOK: Nanos = Nanos::millis(1);
@@ -24,11 +24,7 @@ pub(crate) struct Regrouping {
     pub(crate) shared: Rc<Shared>,
     /// All devices that there are.
     pub(crate) devices: Vec<DeviceInfo>,
-    pub(crate) width: usize,
-    /// What sets of devices store on; empty: as they say.
-    pub(crate) media: Vec<Medium>,
-    /// Places for members; the devices of higher numbers can be spares.
-    pub(crate) places: usize,
+    pub(crate) shape: Shape,
     /// Whether what a device holds may be lost.
     pub(crate) force: bool,
     /// Whether any device has come to harm: then a change may fail.
@@ -80,7 +76,7 @@ impl Regrouping {
     }
 
     async fn add_spare(&self, n: usize) {
-        let Some(device) = self.device(self.places + n) else { return };
+        let Some(device) = self.device(self.shape.places() + n) else { return };
         let what = Regroup::Spare(n);
         match self.array.add_spare(&device, self.force).await {
             Ok(()) => journal::tell(format!("{} {what}: done", self.rt.now())),
@@ -118,7 +114,8 @@ impl Regrouping {
     }
 
     fn has_left(&self, member: usize) -> bool {
-        self.array.status().groups[member / self.width].state == GroupState::Retired
+        let status = self.array.status();
+        status.groups[status.members[member].group.index()].state == GroupState::Retired
     }
 
     fn fail(&self, text: String) {
@@ -139,7 +136,7 @@ impl Regrouping {
                 self.rt.sleep(LOOK).await;
             }
         }
-        let sets = self.places / self.width;
+        let sets = self.shape.sets();
         for next in (1..=sets).map(|step| (set + step) % sets) {
             if state() == GroupState::Retired {
                 self.add(next).await?;
@@ -150,18 +147,21 @@ impl Regrouping {
 
     /// Adds the devices of a set as a group, unless one of them is not there, or is or was a member.
     async fn add(&self, set: usize) -> Result<(), GroupError> {
-        let numbers = set * self.width..((set + 1) * self.width).min(self.places);
+        if set >= self.shape.sets() {
+            return Ok(());
+        }
+        let numbers = self.shape.devices_of(set);
         let devices: Vec<DeviceInfo> = numbers.filter_map(|n| self.device(n)).collect();
         let status = self.array.status();
         let has_left = |group: GroupId| status.groups[group.index()].state == GroupState::Retired;
         let is_named = |device: &DeviceInfo| {
             status.members.iter().any(|member| member.name == device.name && !has_left(member.group))
         };
-        if devices.len() < self.width || devices.iter().any(is_named) {
+        if devices.len() < self.shape.width_of(set) || devices.iter().any(is_named) {
             return Ok(());
         }
         let groups = status.groups.len();
-        let media: Vec<Medium> = self.media.get(set).copied().into_iter().collect();
+        let media: Vec<Medium> = self.shape.medium(set).into_iter().collect();
         let added = self.array.add_groups_on(&devices, &media, self.force).await?;
         let reused = added.groups.iter().filter(|added| added.group.index() < groups).count();
         self.shared.reused.set(self.shared.reused.get() + reused as u64);

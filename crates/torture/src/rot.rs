@@ -39,7 +39,7 @@ pub(crate) fn places_beyond(world: &World, all: &[DiskId], of: &[DiskId], part: 
         }
         Part::Page => {
             let Some((disk, at)) = place_of(world, all, first, part, nth) else { return Vec::new() };
-            let group = |disk| own(disk).map(|own| own.member.0 / u16::from(own.state.geometry.width()));
+            let group = |disk| own(disk).and_then(|own| own.state.group_of(own.member));
             let beside = of.iter().copied().filter(|&other| other != disk && group(other) == group(disk));
             std::iter::once(disk).chain(beside).map(|disk| (disk, at)).collect()
         }
@@ -90,6 +90,12 @@ fn superblocks(world: &World, disk: DiskId) -> Vec<Place> {
     (0..SUPERBLOCK_OFFSETS.len()).filter(sound).map(|slot| (disk, SUPERBLOCK_OFFSETS[slot][copy])).collect()
 }
 
+/// Group and column of a member.
+fn column_of(own: &Superblock) -> Option<(GroupId, u8)> {
+    let group = own.state.group_of(own.member)?;
+    Some((group, (own.member.index() - own.state.numbers_of(group).start) as u8))
+}
+
 /// The chain of headers on a device that is a column of a group, in a segment: each with the offset of its first copy.
 fn chain(
     world: &World,
@@ -99,8 +105,7 @@ fn chain(
     mut found: impl FnMut(u64, &StripeHeader<'_>),
 ) {
     let geometry = of.state.geometry;
-    let width = u16::from(geometry.width());
-    let (group, column) = (GroupId(of.member.0 / width), (of.member.0 % width) as u8);
+    let Some((group, column)) = column_of(of) else { return };
     let (mut row, mut life) = (0, None);
     while row < geometry.segment_blocks {
         let at = geometry.device_offset(segment.0, row);
@@ -126,9 +131,9 @@ fn stripes_on(world: &World, disk: DiskId) -> Vec<(u64, u64)> {
     let Some(own) = slots_of(world, disk).map(|slots| slots.newest).filter(|own| own.member != SPARE) else {
         return Vec::new();
     };
-    let group = usize::from(own.member.0) / usize::from(own.state.geometry.width());
+    let Some((group, _)) = column_of(&own) else { return Vec::new() };
     let mut found = Vec::new();
-    for segment in (0..own.state.groups[group].segments()).map(SegmentId) {
+    for segment in (0..own.state.groups[group.index()].segments()).map(SegmentId) {
         chain(world, &own, disk, segment, |at, header| found.push((at, u64::from(header.common().header_blocks))));
     }
     found
@@ -144,12 +149,10 @@ fn pages(world: &World, all: &[DiskId]) -> Vec<Place> {
     let Some(root) = newest.and_then(|newest| newest.state.roots[0].clone()) else { return Vec::new() };
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
     for at in root.segments.iter().filter(|at| at.use_of == RootUse::Pages) {
-        let of_group =
-            |(_, own): &&(DiskId, Superblock)| own.member.0 / u16::from(own.state.geometry.width()) == at.group.0;
+        let of_group = |(_, own): &&(DiskId, Superblock)| column_of(own).is_some_and(|(group, _)| group == at.group);
         let members: Vec<&(DiskId, Superblock)> = members.iter().filter(of_group).collect();
         for ((column, row), key) in pages_in(world, &members, at.segment, root.generation) {
-            let has =
-                |(_, own): &&&(DiskId, Superblock)| own.member.0 % u16::from(own.state.geometry.width()) == column;
+            let has = |(_, own): &&&(DiskId, Superblock)| column_of(own).is_some_and(|(_, of)| u16::from(of) == column);
             // Also where it is on a device that is not here: then the other one is the last.
             if seen.insert(key)
                 && let Some((disk, own)) = members.iter().find(has)
@@ -175,7 +178,7 @@ fn pages_in(
     for (disk, own) in members {
         chain(world, own, *disk, segment, |_, header| {
             let first = header.common().first_data_row();
-            for column in 0..own.state.geometry.width() {
+            for column in 0..header.common().width() {
                 for (row, entry) in (first..).zip(header.entries_of(column).unwrap_or_default()) {
                     if entry.kind().is_of_checkpoint() && entry.seq() == generation {
                         pages.insert((column.into(), row), (entry.kind() as u8, entry.volume(), entry.lba()));

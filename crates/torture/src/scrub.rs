@@ -142,13 +142,13 @@ impl Judge {
     /// A member that does not hold what was written there, of those on which a block depends: its own, and with parity all
     /// that its parity is made of.
     fn unsound(&self, at: &BlockLocation, offset: u64, counted: &[usize]) -> Option<usize> {
-        let (group, width) = (usize::from(at.group.0), usize::from(self.geometry.width()));
+        let status = self.array.status();
+        let first = at.member.index() - usize::from(at.column);
         let members = match at.protection.losses() {
             0 => at.member.index()..at.member.index() + 1,
-            _ => group * width..(group + 1) * width,
+            _ => first..first + usize::from(status.groups[at.group.index()].raid.width()),
         };
         let mut counted = counted.iter().copied().filter(|member| members.contains(member));
-        let status = self.array.status();
         counted.find(|&member| !self.truth.is_sound(&status, member, offset))
     }
 }

@@ -32,7 +32,9 @@ mod text;
 mod tier;
 mod zoned;
 
-use cygnus_format::{BESIDE_BLOCK, Geometry};
+use std::ops::Range;
+
+use cygnus_format::{BESIDE_BLOCK, Geometry, Raid};
 use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_types::{Acknowledged, Constraint, Medium, Nanos, Paging};
 
@@ -84,6 +86,8 @@ pub(crate) struct Shape {
     pub(crate) streams: Option<Streams>,
     /// What groups store on, by the set of their devices, over and over; none: as the devices say.
     pub(crate) media: Vec<Medium>,
+    /// Data and parity members of groups on disks, where those on flash have others.
+    pub(crate) disks: Option<Raid>,
     pub(crate) over_provision_permille: u16,
     /// Segments of each group.
     pub(crate) segments: u32,
@@ -144,17 +148,21 @@ impl Shape {
 
     /// Member devices in all.
     pub(crate) fn members(&self) -> usize {
-        usize::from(self.groups) * self.width()
+        self.members_of_sets(self.groups)
     }
 
     /// Places for members in all, those of groups that can be added too. At first each has the device of its number.
     pub(crate) fn places(&self) -> usize {
-        usize::from(self.groups + self.more) * self.width()
+        self.members_of_sets(self.groups + self.more)
+    }
+
+    fn members_of_sets(&self, sets: u16) -> usize {
+        (0..usize::from(sets)).map(|set| self.width_of(set)).sum()
     }
 
     /// Sets of devices, each of which can be a group.
     pub(crate) fn sets(&self) -> usize {
-        self.places() / self.width()
+        usize::from(self.groups + self.more)
     }
 
     /// Devices in all.
@@ -172,9 +180,42 @@ impl Shape {
         (!self.media.is_empty()).then(|| self.media[set % self.media.len()])
     }
 
-    /// Members of a group.
-    pub(crate) fn width(&self) -> usize {
-        usize::from(self.geometry.width())
+    /// What a device stores on when it is of a group; of those that are none of a set, what the first group does.
+    pub(crate) fn medium_of_device(&self, device: usize) -> Option<Medium> {
+        self.medium(if device < self.places() { self.set_of(device) } else { 0 })
+    }
+
+    /// Data and parity members of the group that a set of devices makes.
+    pub(crate) fn raid_of(&self, set: usize) -> Raid {
+        let others = self.disks.filter(|_| self.medium(set) == Some(Medium::Disk));
+        others.unwrap_or(self.geometry.raid())
+    }
+
+    /// Members that a group of a set of devices may lose.
+    pub(crate) fn parity_of(&self, set: usize) -> usize {
+        self.raid_of(set).parity.into()
+    }
+
+    /// Devices of a set.
+    pub(crate) fn width_of(&self, set: usize) -> usize {
+        self.raid_of(set).width().into()
+    }
+
+    /// The devices of a set.
+    pub(crate) fn devices_of(&self, set: usize) -> Range<usize> {
+        let first = self.members_of_sets(set as u16);
+        first..first + self.width_of(set)
+    }
+
+    /// The set of a device that is none to be a spare.
+    pub(crate) fn set_of(&self, device: usize) -> usize {
+        (0..self.sets()).find(|&set| self.devices_of(set).contains(&device)).expect("it is of some set")
+    }
+
+    /// The parity of the groups that have least, and of those that have most.
+    pub(crate) fn parities(&self) -> (u8, u8) {
+        let (usual, others) = (self.geometry.parity, self.disks.map_or(self.geometry.parity, |raid| raid.parity));
+        (usual.min(others), usual.max(others))
     }
 }
 

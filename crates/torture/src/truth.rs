@@ -20,8 +20,6 @@ pub(crate) struct Truth {
     pub(crate) world: World,
     /// By number.
     disks: Vec<DiskId>,
-    /// k + m, and m.
-    pub(crate) width: usize,
     /// Contents that were beyond redundancy where they were, once: volume, block, and the map's checksum of it.
     ruined: Rc<RefCell<BTreeSet<(String, u64, u32)>>>,
     /// Members that got what they hold, or part of it, from the others.
@@ -38,8 +36,8 @@ struct SpoiledRow {
 }
 
 impl Truth {
-    pub(crate) fn new(world: World, disks: Vec<DiskId>, width: usize) -> Self {
-        Self { world, disks, width, ruined: Rc::default(), filled: Rc::default(), spoiled: Rc::default() }
+    pub(crate) fn new(world: World, disks: Vec<DiskId>) -> Self {
+        Self { world, disks, ruined: Rc::default(), filled: Rc::default(), spoiled: Rc::default() }
     }
 
     /// Where a row is beyond redundancy when a device is filled, that gets something, and something wrong.
@@ -54,9 +52,9 @@ impl Truth {
     }
 
     /// The members of a block's row, its own first.
-    fn row(&self, at: &BlockLocation) -> Vec<usize> {
-        let first = usize::from(at.group.0) * self.width;
-        (0..self.width).map(|n| first + (usize::from(at.column) + n) % self.width).collect()
+    fn row(&self, status: &ArrayStatus, at: &BlockLocation) -> Vec<usize> {
+        let (first, width) = (at.member.index() - usize::from(at.column), status.groups[at.group.index()].raid.width());
+        (at.column..width).chain(0..at.column).map(|column| first + usize::from(column)).collect()
     }
 
     /// Whether a block may be unreadable; else why not.
@@ -73,7 +71,7 @@ impl Truth {
         let status = array.status();
         let broken =
             |&member: &usize| !status.members[member].is_online() || !self.is_sound(&status, member, at.offset);
-        let row = self.row(&at);
+        let row = self.row(&status, &at);
         let is_filled = device_of(&status.members[row[0]].name).is_some_and(|n| self.filled.borrow().contains(&n));
         let own = broken(&row[0]) || (is_filled && !at.intact);
         let broken = usize::from(own) + row[1..].iter().filter(|member| broken(member)).count();
@@ -86,7 +84,7 @@ impl Truth {
                 "and block {block} at byte {} of d{} has lost {gone} of {} columns, of which the parity covers {}",
                 at.offset,
                 row[0],
-                self.width,
+                row.len(),
                 at.protection.losses()
             )),
         }
@@ -118,7 +116,7 @@ impl Truth {
             let is_lost = device_of(&status.members[member].name).is_none_or(|n| lost.contains(&n));
             is_lost || !status.members[member].is_online() || !self.is_sound(&status, member, at.offset)
         };
-        let row = self.row(&at);
+        let row = self.row(&status, &at);
         let own = gone(&row[0]) || !at.intact;
         let row_is_gone = || 1 + row[1..].iter().filter(|member| gone(member)).count() > at.protection.losses();
         own && (torn.contains(&(at.group, at.segment)) || row_is_gone())
@@ -131,14 +129,14 @@ impl Truth {
             let online = status.members[member].is_online();
             ruined.contains(&member) || !online || !self.is_sound(&status, member, at.offset)
         };
-        if self.row(at).iter().filter(|member| gone(member)).count() <= at.protection.losses() {
+        if self.row(&status, at).iter().filter(|member| gone(member)).count() <= at.protection.losses() {
             return;
         }
         for volume in array.volume_names() {
             for block in array.volume(&volume).iter().flat_map(mapped_blocks) {
                 let Some(of) = array.locate(&volume, Lba(block)).await else { continue };
                 let is_of_row = (of.group, of.offset) == (at.group, at.offset);
-                if is_of_row && gone(&self.row(&of)[0]) {
+                if is_of_row && gone(&of.member.index()) {
                     self.ruined.borrow_mut().insert((volume.clone(), block, of.map_crc));
                 }
             }
@@ -148,8 +146,12 @@ impl Truth {
     /// Spoils a mapped block's own column and others of its row, `columns` in all.
     pub(crate) async fn ruin(&self, array: &Array, volume: &str, block: u64, columns: usize, rng: &mut Rng) {
         let Some(at) = array.locate(volume, Lba(block)).await else { return };
-        journal::tell(format!("    {volume} block {block} at byte {} of d{} and its row", at.offset, self.row(&at)[0]));
-        let ruined: Vec<usize> = self.row(&at).into_iter().take(columns).collect();
+        journal::tell(format!(
+            "    {volume} block {block} at byte {} of d{} and its row",
+            at.offset,
+            at.member.index()
+        ));
+        let ruined: Vec<usize> = self.row(&array.status(), &at).into_iter().take(columns).collect();
         self.note_ruined(array, &at, &ruined).await;
         // That took its time: by now the block may have moved, and its row may be another one.
         let still = array.locate(volume, Lba(block)).await;
@@ -157,7 +159,8 @@ impl Truth {
             return;
         }
         let status = array.status();
-        let devices = self.row(&at).iter().filter_map(|&member| device_of(&status.members[member].name)).collect();
+        let devices =
+            self.row(&status, &at).iter().filter_map(|&member| device_of(&status.members[member].name)).collect();
         self.spoiled.borrow_mut().push(SpoiledRow { group: at.group, offset: at.offset, devices });
         for member in ruined {
             let Some(disk) = device_of(&status.members[member].name).map(|n| self.disks[n]) else { continue };

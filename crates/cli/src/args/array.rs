@@ -1,7 +1,7 @@
 //! `cygnus array ...`
 
 use super::values::{
-    Cleaning, Parity, Percent, Preset, Protection, Raid, SegmentSize, Size, Streams, VolumeName, parse_whole_blocks,
+    Cleaning, Parity, Percent, Preset, Protection, Raids, SegmentSize, Size, Streams, VolumeName, parse_whole_blocks,
 };
 use clap::{Args, Subcommand, ValueHint};
 use cygnus_host::ArrayName;
@@ -138,6 +138,8 @@ Examples:
   A pool of three flash drives and three disks, with a volume that is on flash only:
     cygnus array create tank --preset salsa --raid 2+1 /dev/nvme{0..2}n1 /dev/sd{a..c}
     cygnus volume create tank/db --size 100GiB --media flash
+  The same with eight disks of which any two may be lost:
+    cygnus array create tank --preset salsa --raid flash:2+1,disk:6+2 /dev/nvme{0..2}n1 /dev/sd{a..h}
   A serial array of four drives without redundancy, and one of four mirrored pairs:
     cygnus array create tank --preset serial /dev/nvme{0..3}n1
     cygnus array create tank --preset serial --raid 1+1 /dev/nvme{0..7}n1
@@ -227,9 +229,10 @@ pub struct CreateArgs {
     /// Number of R-groups [default: as many as the members make]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub groups: Option<u16>,
-    /// Data and parity members of each R-group: K+M, M is 0 to 3 [default: 2+1; of serial 1+0]
+    /// Data and parity members of each R-group: K+M, M is 0 to 3; with preset salsa also by what R-groups store on, such as
+    /// flash:3+1,disk:6+2 [default: 2+1; of serial 1+0]
     #[arg(long, value_name = "K+M")]
-    pub raid: Option<Raid>,
+    pub raid: Option<Raids>,
     /// Make members that do not exist as files of this size, with their space set aside; files that exist keep theirs
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub create: Option<Size>,

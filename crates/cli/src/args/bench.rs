@@ -1,8 +1,9 @@
 //! `cygnus bench ...`
 
-use super::values::{Raid, Size, Span, parse_whole_blocks};
+use super::values::{Size, Span, parse_whole_blocks};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
+use cygnus_format::Raid;
 use cygnus_nbd::NbdUri;
 use cygnus_ssd::Preset;
 

@@ -1,7 +1,8 @@
 //! `cygnus plan`
 
-use super::values::{Percent, Preset, Raid, Size, ValueError};
+use super::values::{Percent, Preset, Size, ValueError};
 use clap::Args;
+use cygnus_format::Raid;
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\

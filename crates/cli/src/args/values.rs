@@ -1,9 +1,9 @@
 //! The values that flags and configuration files take, each with one reading for both.
 
-use cygnus_format::MAX_VOLUME_NAME;
+use cygnus_format::{MAX_VOLUME_NAME, ParseRaidError, Raid};
 use cygnus_host::{ArrayName, BadName};
 use cygnus_policy::LatencyRule;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Nanos};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Medium, Nanos};
 use serde::Deserialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ macro_rules! deserialize_from_str {
         }
     )*};
 }
-deserialize_from_str!(Cleaning, Raid, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span, Streams);
+deserialize_from_str!(Cleaning, Raids, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span, Streams);
 
 /// A size with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,42 +114,35 @@ impl FromStr for KeptIn {
     }
 }
 
-/// The shape of an R-group: data and parity members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Raid {
-    /// Data members (k).
-    pub data: u8,
-    /// Parity members (m).
-    pub parity: u8,
+/// The shapes of R-groups: one for all, or one for each medium.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Raids {
+    /// Of all of them.
+    All(Raid),
+    /// By what they store on.
+    ByMedium(Vec<(Medium, Raid)>),
 }
 
-impl Raid {
-    /// Members of a group.
-    pub fn width(self) -> usize {
-        usize::from(self.data) + usize::from(self.parity)
-    }
-}
-
-impl FromStr for Raid {
+impl FromStr for Raids {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
-        let Some((data, parity)) = text.split_once('+') else {
-            return bad("write K+M, data and parity members of each R-group: 2+1, 4+2, 3+0");
-        };
-        let number = |text: &str| text.parse::<u8>().map_err(|_| ValueError(format!("'{text}' is not a small number")));
-        let (data, parity) = (number(data)?, number(parity)?);
-        match (data, parity) {
-            (0, _) => bad("an R-group needs at least one data member"),
-            (_, 4..) => bad("parity is 0 to 3, the number of lost members that each R-group survives"),
-            _ => Ok(Self { data, parity }),
+        let of_raid = |error: ParseRaidError| ValueError(error.to_string());
+        if !text.contains(':') {
+            return text.parse().map(Self::All).map_err(of_raid);
         }
-    }
-}
-
-impl fmt::Display for Raid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}+{}", self.data, self.parity)
+        let mut by_medium: Vec<(Medium, Raid)> = Vec::new();
+        for part in text.split(',') {
+            let Some((medium, raid)) = part.split_once(':') else {
+                return bad(format!("'{part}' names no medium: write flash:K+M,disk:K+M, or K+M for all R-groups"));
+            };
+            let medium: Medium = medium.parse().map_err(|error| ValueError(format!("{error}")))?;
+            if by_medium.iter().any(|(other, _)| *other == medium) {
+                return bad(format!("'{text}' says twice what R-groups on {medium} are"));
+            }
+            by_medium.push((medium, raid.parse().map_err(of_raid)?));
+        }
+        Ok(Self::ByMedium(by_medium))
     }
 }
 
@@ -366,11 +359,14 @@ mod tests {
     }
 
     #[test]
-    fn raid_shapes() {
-        assert_eq!("2+1".parse(), Ok(Raid { data: 2, parity: 1 }));
-        assert_eq!("2+1".parse::<Raid>().unwrap().width(), 3);
-        for wrong in ["", "3", "0+1", "2+4", "a+1", "2+", "2+1+1", "300+1", "-2+1"] {
-            assert!(wrong.parse::<Raid>().is_err(), "{wrong}");
+    fn shapes_by_medium() {
+        let raid = |data, parity| Raid { data, parity };
+        assert_eq!("2+1".parse(), Ok(Raids::All(raid(2, 1))));
+        let both = Raids::ByMedium(vec![(Medium::Flash, raid(3, 1)), (Medium::Disk, raid(6, 2))]);
+        assert_eq!("flash:3+1,disk:6+2".parse(), Ok(both));
+        assert_eq!("disk:6+2".parse(), Ok(Raids::ByMedium(vec![(Medium::Disk, raid(6, 2))])));
+        for wrong in ["flash:", "flash:3+1,", "flash:3+1,6+2", "tape:3+1", "disk:3+1,disk:3+1", "flash:3+9", ":2+1"] {
+            assert!(wrong.parse::<Raids>().is_err(), "{wrong}");
         }
     }
 

@@ -9,6 +9,7 @@ use cygnus_engine::{
     Array, ArrayError, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, OpenOptions,
     Readmitted, Salvage, ScrubReport, VolumeAdminError, VolumeOptions,
 };
+use cygnus_format::Raid;
 use cygnus_host::devices::{now_unix, on_reactor, open_all, open_members};
 use cygnus_host::members::Assembly;
 use cygnus_host::place;
@@ -25,6 +26,8 @@ use std::sync::Arc;
 pub struct NewArray {
     /// Its identity.
     pub uuid: Uuid,
+    /// The columns of each group.
+    pub shapes: Vec<Raid>,
     /// By group: bytes of its members that stay unused.
     pub unused_bytes: Vec<u64>,
     /// Bytes of a segment on each member.
@@ -41,7 +44,8 @@ pub fn create(members: &[PathBuf], options: &CreateOptions) -> Result<NewArray, 
             Found::Member(superblock) => {
                 let (groups, geometry) = (&superblock.state.groups, &superblock.state.geometry);
                 let unused_bytes = groups.iter().map(|group| group.unused_bytes()).collect();
-                Ok(NewArray { uuid, unused_bytes, segment_bytes: geometry.segment_bytes() })
+                let shapes = groups.iter().map(|group| group.raid).collect();
+                Ok(NewArray { uuid, shapes, unused_bytes, segment_bytes: geometry.segment_bytes() })
             }
             other => Err(Failure::Failed(format!("{}: {other:?} just after it became a member", first.name))),
         }

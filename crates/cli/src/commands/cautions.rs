@@ -1,30 +1,34 @@
 //! What somebody should know of an array before trusting it with data.
 
 use cygnus_engine::CreateOptions;
+use cygnus_format::Raid;
 use cygnus_policy::Preset;
 use cygnus_policy::serial_planner::{full_pace_fill, pace_at};
 use cygnus_types::counted;
 
-/// In sentences.
-pub fn cautions(options: &CreateOptions) -> Vec<String> {
+/// In sentences, of an array whose groups have these columns.
+pub fn cautions(options: &CreateOptions, shapes: &[Raid]) -> Vec<String> {
     let mut sentences = Vec::new();
-    if options.parity == 0 {
-        let remedy = if options.data == 1 { "--raid 1+1 mirrors each" } else { "--raid K+1 survives one loss" };
+    let bare = || shapes.iter().filter(|raid| raid.parity == 0);
+    if let Some(first) = bare().next() {
+        let remedy = if first.data == 1 { "--raid 1+1 mirrors each" } else { "--raid K+1 survives one loss" };
+        let (devices, on) = (bare().map(|raid| usize::from(raid.data)).sum::<usize>(), shapes.len() - bare().count());
         sentences.push(format!(
-            "NO REDUNDANCY: the loss of any one of the {} loses data, and the array with it; {remedy}",
-            counted(options.groups * usize::from(options.data), "device")
+            "NO REDUNDANCY: the loss of any one of the {}{} loses data, and the array with it; {remedy}",
+            counted(devices, "device"),
+            if on == 0 { "" } else { " of R-groups without parity" },
         ));
     }
     if options.preset == Preset::Serial {
-        sentences.push(pace(options));
+        sentences.push(pace(options, shapes.len()));
     }
     sentences
 }
 
 /// When the pace of writes lasts: section 2 of the serial array wants it always, and that depends on how full it is.
-fn pace(options: &CreateOptions) -> String {
+fn pace(options: &CreateOptions, groups: usize) -> String {
     let fill = 1.0 - f64::from(options.over_provision_permille) / 1000.0;
-    let (others, full_pace) = (options.groups - 1, full_pace_fill());
+    let (others, full_pace) = (groups - 1, full_pace_fill());
     let what = "one of its groups is kept clean; random overwrites at the full rate of a group";
     if fill <= full_pace {
         return format!("{what} are kept up with however full it is");
@@ -43,13 +47,16 @@ mod tests {
 
     #[test]
     fn arrays_without_redundancy_and_serial_ones_are_warned_of() {
-        let of = |preset, data, parity| cautions(&CreateOptions::new("tank", preset, 4, data, parity));
+        let shapes = |data, parity| [Raid { data, parity }; 4];
+        let of = |preset, data, parity| {
+            cautions(&CreateOptions::new("tank", preset, 4, data, parity), &shapes(data, parity))
+        };
         assert!(of(Preset::Swan, 2, 1).is_empty());
         assert!(of(Preset::Swan, 2, 0)[0].contains("any one of the 8 devices"));
         let serial = of(Preset::Serial, 1, 0);
         assert!(serial[0].starts_with("NO REDUNDANCY") && serial[0].contains("--raid 1+1"), "{serial:?}");
         assert!(serial[1].contains("below 72 % of the other 3") && serial[1].contains("59 %"), "{serial:?}");
         let roomy = CreateOptions { over_provision_permille: 300, ..CreateOptions::new("t", Preset::Serial, 4, 1, 1) };
-        assert!(cautions(&roomy)[0].contains("however full"));
+        assert!(cautions(&roomy, &shapes(1, 1))[0].contains("however full"));
     }
 }

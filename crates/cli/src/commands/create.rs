@@ -5,11 +5,12 @@ use super::new_files::NewFiles;
 use super::space::Space;
 use super::{Context, create_in_place, overwrite};
 use crate::args::array::CreateArgs;
-use crate::args::values::{Parity, Preset, Raid, SegmentSize};
+use crate::args::values::{Parity, Preset, Raids, SegmentSize};
 use crate::backend;
 use crate::config::Config;
 use crate::failure::Failure;
 use cygnus_engine::CreateOptions;
+use cygnus_format::Raid;
 use cygnus_host::place;
 use cygnus_host::state::{ArrayRecord, MemberRecord};
 use cygnus_policy::{ParityPlacement, Preset as LogPreset, UntilFull};
@@ -24,8 +25,11 @@ struct Created {
     uuid: String,
     preset: String,
     groups: usize,
+    /// Of the widest group.
     data_columns: u8,
     parity_columns: u8,
+    /// By group: its data and parity members.
+    shapes: Vec<String>,
     members: Vec<PathBuf>,
     /// By group: what of its members stays unused, since each has as many segments as the smallest allows.
     unused_bytes: Vec<u64>,
@@ -59,33 +63,43 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
 
     let made = NewFiles::make(&args.members, Space::of(args.create, args.sparse), &context.output)?;
     let array = made.settle(backend::create(&args.members, &options), &context.output)?;
-    let backend::NewArray { uuid, unused_bytes, segment_bytes } = array;
+    let backend::NewArray { uuid, shapes, unused_bytes, segment_bytes } = array;
+    let widest = shapes.iter().copied().max_by_key(|raid| (raid.width(), raid.data)).expect("it has groups");
     let members = record(&args, uuid, context)?;
 
     let created = Created {
         name: options.name.clone(),
         uuid: uuid.to_string(),
         preset: options.preset.name().into(),
-        groups: options.groups,
-        data_columns: options.data,
-        parity_columns: options.parity,
+        groups: shapes.len(),
+        data_columns: widest.data,
+        parity_columns: widest.parity,
+        shapes: shapes.iter().map(Raid::to_string).collect(),
         members,
         unused_bytes,
-        cautions: cautions(&options),
+        cautions: cautions(&options, &shapes),
     };
     created.cautions.iter().for_each(|sentence| context.output.warn(sentence));
     let unused = (0..).zip(&created.unused_bytes).map(|(g, &bytes)| unused_sentence(g, bytes, segment_bytes));
     let sentence = format!(
-        "Created array {name} ({uuid}): {preset}, {groups} of {k}+{m}.{unused}\n\
+        "Created array {name} ({uuid}): {preset}, {groups}.{unused}\n\
          Next: cygnus volume create {name}/vol0 --size SIZE",
         name = created.name,
         preset = created.preset,
-        groups = counted(created.groups, "R-group"),
+        groups = words_of(&created.shapes),
         unused = unused.collect::<String>(),
-        k = created.data_columns,
-        m = created.parity_columns,
     );
     context.output.done(&created, &sentence)
+}
+
+/// How many groups there are of which shape, in the order of the first ones.
+fn words_of(shapes: &[String]) -> String {
+    let is_first = |(at, shape): &(usize, &String)| !shapes[..*at].contains(shape);
+    let words = |(_, shape): (usize, &String)| {
+        let groups = shapes.iter().filter(|other| *other == shape).count();
+        format!("{} of {shape}", counted(groups, "R-group"))
+    };
+    shapes.iter().enumerate().filter(is_first).map(words).collect::<Vec<_>>().join(", ")
 }
 
 /// The array came to be: the state directory is to know it. Answers with its members' absolute paths.
@@ -136,16 +150,62 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
         None => LogPreset::Swan,
     };
     let usual = if preset == LogPreset::Serial { Raid { data: 1, parity: 0 } } else { Raid { data: 2, parity: 1 } };
-    let raid = args.raid.unwrap_or(usual);
-    let given = args.members.len();
-    if given == 0 {
+    if args.members.is_empty() {
         return Err(Failure::Usage("no members: name the files or block devices of the array, group by group".into()));
     }
+    let (raid, by_medium) = match &args.raid {
+        None => (usual, [].as_slice()),
+        Some(Raids::All(raid)) => (*raid, [].as_slice()),
+        // What the protection of open stripes asks for it asks of all.
+        Some(Raids::ByMedium(all)) => {
+            (all.iter().map(|of| of.1).min_by_key(|raid| raid.parity).unwrap_or(usual), all.as_slice())
+        }
+    };
+    if !by_medium.is_empty() && !preset.policies().mixes_media {
+        return Err(Failure::Usage(format!(
+            "preset {} takes all R-groups for alike: use --raid K+M, or preset salsa, which keeps media apart",
+            preset.name()
+        )));
+    }
+    let groups = match by_medium {
+        [] => Some(number_of_groups(args, preset, raid)?),
+        _ => args.groups.map(usize::from),
+    };
+    let mut options = CreateOptions::new(args.name.as_str(), preset, 0, raid.data, raid.parity);
+    options.groups = groups;
+    options.raid_on = by_medium.to_vec();
+    options.placement = args.parity.map(|parity| match parity {
+        Parity::Rotate => ParityPlacement::Rotated,
+        Parity::Fixed => ParityPlacement::Fixed,
+    });
+    options.victim = args.cleaning.map(|rule| rule.0);
+    options.streams = args.streams.map(|streams| streams.0);
+    options.media = args.media.clone();
+    if let Some(chunk) = args.chunk {
+        options.chunk = chunk.0;
+    }
+    options.segment = match args.segment {
+        Some(SegmentSize::Bytes(size)) => Some(size),
+        Some(SegmentSize::Auto) | None => None,
+    };
+    if let Some(percent) = args.over_provision {
+        options.over_provision_permille = u16::from(percent.0) * 10;
+    }
+    let protection = protection(args, preset, raid)?;
+    options.until_full = Some(protection);
+    options.transient = args.transient.map(|size| size.0);
+    options.force = args.force;
+    Ok(options)
+}
+
+/// How many R-groups of this shape the members make, or what is wrong with them, with the arithmetic.
+fn number_of_groups(args: &CreateArgs, preset: LogPreset, raid: Raid) -> Result<usize, Failure> {
+    let (given, width) = (args.members.len(), usize::from(raid.data) + usize::from(raid.parity));
     let groups = match args.groups {
         Some(groups) => usize::from(groups),
-        None => given / raid.width(),
+        None => given / width,
     };
-    let need = groups * raid.width();
+    let need = groups * width;
     if need != given || groups == 0 {
         let are = counted(given, "member is").or("members are");
         let arithmetic = match args.groups {
@@ -154,7 +214,7 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
                 let needs = if groups == 1 { "needs" } else { "need" };
                 format!("{group_s} of {raid} {needs} {groups} x ({} + {}) = {need}", raid.data, raid.parity)
             }
-            None => format!("R-groups of {raid} need a multiple of {} + {} = {}", raid.data, raid.parity, raid.width()),
+            None => format!("R-groups of {raid} need a multiple of {} + {} = {}", raid.data, raid.parity, width),
         };
         return Err(Failure::Usage(format!("{arithmetic} members, and {are} given")));
     }
@@ -178,29 +238,7 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
             raid.parity,
         )));
     }
-    let mut options = CreateOptions::new(args.name.as_str(), preset, groups, raid.data, raid.parity);
-    options.placement = args.parity.map(|parity| match parity {
-        Parity::Rotate => ParityPlacement::Rotated,
-        Parity::Fixed => ParityPlacement::Fixed,
-    });
-    options.victim = args.cleaning.map(|rule| rule.0);
-    options.streams = args.streams.map(|streams| streams.0);
-    options.media = args.media.clone();
-    if let Some(chunk) = args.chunk {
-        options.chunk = chunk.0;
-    }
-    options.segment = match args.segment {
-        Some(SegmentSize::Bytes(size)) => Some(size),
-        Some(SegmentSize::Auto) | None => None,
-    };
-    if let Some(percent) = args.over_provision {
-        options.over_provision_permille = u16::from(percent.0) * 10;
-    }
-    let protection = protection(args, preset, raid)?;
-    options.until_full = Some(protection);
-    options.transient = args.transient.map(|size| size.0);
-    options.force = args.force;
-    Ok(options)
+    Ok(groups)
 }
 
 /// What makes safe what unfinished stripes hold.
@@ -241,15 +279,18 @@ mod tests {
     #[test]
     fn defaults_and_values_arrive() {
         let plain = options_of("a b c d e f").unwrap();
-        assert_eq!((plain.preset, plain.groups, plain.data, plain.parity), (LogPreset::Swan, 2, 2, 1));
+        assert_eq!((plain.preset, plain.groups, plain.data, plain.parity), (LogPreset::Swan, Some(2), 2, 1));
         assert_eq!((plain.over_provision_permille, plain.segment, plain.placement), (200, None, None));
         let serial = options_of("--preset serial a b c d").unwrap();
-        assert_eq!((serial.groups, serial.data, serial.parity), (4, 1, 0));
+        assert_eq!((serial.groups, serial.data, serial.parity), (Some(4), 1, 0));
         let all = options_of(
             "--preset log-raid --raid 4+2 --chunk 128K --segment 8MiB --over-provision 7% --parity fixed --cleaning d-choices:7 --force a b c d e f",
         )
         .unwrap();
-        assert_eq!((all.preset, all.groups, all.data, all.parity, all.force), (LogPreset::LogRaid, 1, 4, 2, true));
+        assert_eq!(
+            (all.preset, all.groups, all.data, all.parity, all.force),
+            (LogPreset::LogRaid, Some(1), 4, 2, true)
+        );
         assert_eq!((all.chunk, all.segment), (ByteSize::kib(128), Some(ByteSize::mib(8))));
         assert_eq!((all.over_provision_permille, all.placement), (70, Some(ParityPlacement::Fixed)));
         assert_eq!((plain.victim, all.victim), (None, Some(Victim::Choices { among: 7 })));

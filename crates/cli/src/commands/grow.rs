@@ -57,10 +57,12 @@ fn grow_stopped(
     // After a failure, what was written to may have become members all the same.
     record.spares.retain(|path| !paths.contains(path) || (added.is_err() && new_files::is_written(path)));
     if let Ok(growth) = &added {
-        let width = usize::from(assembly.newest.state.geometry.width());
-        for (group, devices) in growth.groups.iter().zip(paths.chunks(width)) {
-            // It may have the number of one that has left.
-            record.set_members(group.index as usize * width, devices);
+        let mut paths = paths;
+        for group in &growth.groups {
+            let members = (group.data_columns + group.parity_columns) as usize;
+            let its = paths.split_off(..members).expect("each group was made of some of them");
+            // They may have the numbers of those of a group that has left.
+            record.set_members(group.first_member as usize, its);
         }
     }
     context.state.save(&record)?;

@@ -32,6 +32,8 @@ fn group(index: u32, role: GroupRole, missing_devices: u32) -> GroupStatus {
         index,
         segments: 121,
         capacity_bytes: 2 << 30,
+        data_columns: 2,
+        parity_columns: 1,
         missing_devices,
         medium: Some(MediumName(Medium::Flash)),
         activity: Some(GroupActivity {
@@ -380,8 +382,15 @@ fn a_slow_member_is_named_with_what_is_done_about_it() {
 #[test]
 fn an_array_without_redundancy_says_so_first() {
     assert!(complaints(&tank(&[])).is_empty());
-    let bare = ArrayStatus { parity_columns: 0, ..tank(&[]) };
-    assert!(complaints(&bare)[0].starts_with("NO REDUNDANCY"), "{:?}", complaints(&bare));
+    let mut bare = tank(&[]);
+    bare.groups[1].parity_columns = 0;
+    assert!(complaints(&bare)[0].contains("any one device of R-group 1 loses"), "{:?}", complaints(&bare));
+    bare.groups.iter_mut().for_each(|group| group.parity_columns = 0);
+    assert!(
+        complaints(&bare)[0].starts_with("NO REDUNDANCY: the loss of any one device loses"),
+        "{:?}",
+        complaints(&bare)
+    );
 }
 
 #[test]
@@ -424,6 +433,23 @@ fn a_volume_in_doubt_is_told_with_what_to_do() {
     status.volumes[0].unreadable_bytes = Some(0);
     assert!(!array(&status, Paint::Plain).contains("in doubt"));
     assert_eq!(status.condition(), Condition::Well);
+}
+
+#[test]
+fn shapes_of_groups_are_told_where_they_differ() {
+    let mut status = tank(&[]);
+    let alike = array(&status, Paint::Plain);
+    assert!(alike.contains("2 R-groups of 2+1\n") && !alike.contains("RAID"), "{alike}");
+    (status.groups[1].data_columns, status.groups[1].parity_columns) = (6, 3);
+    let text = array(&status, Paint::Plain);
+    assert!(text.contains("1 R-group of 2+1, 1 R-group of 6+3\n"), "{text}");
+    assert!(text.contains("R-GROUP  RAID"), "{text}");
+    assert!(text.lines().any(|line| line.trim_start().starts_with("1  6+3")), "{text}");
+    // The one with least left is told of.
+    status.state = ArrayState::Degraded;
+    (status.groups[0].missing_devices, status.groups[1].missing_devices) = (1, 2);
+    let said = complaints(&status);
+    assert!(said.iter().any(|it| it.starts_with("R-group 0 has no redundancy left")), "{said:?}");
 }
 
 #[test]

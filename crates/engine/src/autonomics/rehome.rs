@@ -99,8 +99,9 @@ impl<'a> Rehomer<'a> {
 
     fn is_in(&self, group: Option<GroupId>, dev: DeviceIx) -> bool {
         let shared = &self.reactor.shared;
-        let mut columns = 0..shared.layout.geometry().width();
-        group.is_some_and(|group| columns.any(|column| shared.member(group, column).1.device() == Some(dev)))
+        let is_its =
+            |group| (0..shared.layout.width(group)).any(|column| shared.member(group, column).1.device() == Some(dev));
+        group.is_some_and(is_its)
     }
 
     fn with_budget<T>(&self, act: impl FnOnce(&mut cygnus_policy::WriteBudget) -> T) -> T {

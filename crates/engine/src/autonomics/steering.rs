@@ -19,7 +19,7 @@ impl<'a> Steering<'a> {
     /// Whether new writes avoid a group.
     pub(crate) fn is_burdened(self, group: GroupId, now: Nanos) -> bool {
         let Some(marks) = &self.shared.marks else { return false };
-        let mut columns = 0..self.shared.layout.geometry().width();
+        let mut columns = 0..self.shared.layout.width(group);
         columns
             .any(|column| self.shared.member(group, column).1.device().is_some_and(|dev| marks.is_burdened(dev, now)))
     }

@@ -174,9 +174,7 @@ impl Guardian {
 
     /// Has every other member of a group take a write. Whoever does not is in trouble afterwards.
     async fn ask_others(&self, member: MemberIx, group: GroupId) {
-        let width = self.reactor.shared.layout.geometry().width();
-        let others =
-            (0..width).map(|column| self.reactor.shared.layout.member(group, column)).filter(|&other| other != member);
+        let others = self.reactor.shared.layout.members_of(group).filter(|&other| other != member);
         let state = |other: MemberIx| &self.reactor.shared.members[other.index()];
         let asked = others.filter(|&other| state(other).trouble().is_none());
         let writes: Vec<_> = asked.filter_map(|other| state(other).device()).map(|dev| self.probe_write(dev)).collect();
@@ -196,10 +194,8 @@ impl Guardian {
     /// Decides about the members of a group that are in trouble.
     pub(crate) fn judge(&self, group: GroupId) {
         let shared = &self.reactor.shared;
-        let width = shared.layout.geometry().width();
-        let members = (0..width).map(|column| shared.layout.member(group, column));
         let (mut doubted, mut concerned) = (false, Vec::new());
-        for member in members {
+        for member in shared.layout.members_of(group) {
             let state = &shared.members[member.index()];
             let care = self.reactor.home().watch.care.borrow().get(&member).copied();
             // One that is just getting what it is owed is not back yet.
@@ -217,7 +213,7 @@ impl Guardian {
         // As long as one of them is doubted, that one's judgement is still to come.
         if !doubted {
             let lacking = shared.lacking_in(group);
-            if lacking + concerned.len() <= shared.layout.geometry().losses() {
+            if lacking + concerned.len() <= shared.layout.shape(group).losses() {
                 concerned.drain(..).for_each(|member| self.leave(member));
             }
             let suspended = !concerned.is_empty() && shared.group_state(group) != GroupState::Retired;
@@ -277,7 +273,7 @@ impl Guardian {
     fn publish_suspension(&self) {
         let (shared, groups) = (&self.reactor.shared, self.reactor.home().watch.suspended.borrow().clone());
         let awaited = |group: GroupId| {
-            let columns = 0..shared.layout.geometry().width();
+            let columns = 0..shared.layout.width(group);
             columns
                 .map(move |column| shared.member(group, column))
                 .filter(|(_, state)| state.is_awaited())
@@ -401,13 +397,13 @@ impl Guardian {
     /// For whom it would have to wait.
     pub(crate) fn settle_before_session(&self, group: GroupId) -> Result<(), WaitsFor> {
         let shared = &self.reactor.shared;
-        let columns = 0..shared.layout.geometry().width();
+        let columns = 0..shared.layout.width(group);
         let troubled: Vec<(MemberIx, Trouble)> = columns
             .map(|column| shared.member(group, column))
             .filter_map(|(member, state)| Some((member, state.trouble().filter(|_| state.device().is_some())?)))
             .collect();
         let of = |member: MemberIx| &shared.members[member.index()];
-        if shared.lacking_in(group) + troubled.len() > shared.layout.geometry().losses() && !troubled.is_empty() {
+        if shared.lacking_in(group) + troubled.len() > shared.layout.shape(group).losses() && !troubled.is_empty() {
             return Err(WaitsFor(troubled.iter().map(|&(member, trouble)| (of(member).name(), trouble)).collect()));
         }
         for (member, trouble) in troubled {

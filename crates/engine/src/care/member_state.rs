@@ -150,6 +150,7 @@ mod tests {
                 extents: vec![],
                 state: GroupState::InService,
                 medium: cygnus_types::Medium::Flash,
+                raid: cygnus_format::Raid { data: 1, parity: 1 },
                 members: vec![],
             },
             GroupState::Retired,

@@ -113,14 +113,15 @@ impl Membership {
     fn choose_spare(&self) -> Option<(MemberIx, Spare)> {
         let home = self.reactor.home();
         let state = home.state.borrow();
-        let geometry = self.reactor.shared.layout.geometry();
+        let layout = &self.reactor.shared.layout;
         let lost = (0..).map(MemberIx).zip(state.members()).filter(|(ix, desc)| {
-            let lacking = self.reactor.shared.lacking_in(self.reactor.shared.layout.column_of(*ix).0);
+            let (group, _) = layout.column_of(*ix);
+            let lacking = self.reactor.shared.lacking_in(group);
             let is_lost = matches!(desc.state, MemberState::Missing | MemberState::Failed);
             is_lost
                 && !state.has_left(*ix)
                 && !home.places.claimed.borrow().contains(ix)
-                && lacking <= geometry.losses()
+                && lacking <= layout.shape(group).losses()
         });
         let mut lost: Vec<MemberIx> = lost.map(|(ix, _)| ix).collect();
         lost.sort_by_key(|&ix| {

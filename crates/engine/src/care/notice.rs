@@ -87,7 +87,7 @@ impl Reactor {
     }
 
     pub(crate) fn of_group(&self, group: GroupId) -> impl Iterator<Item = &MemberShared> {
-        (0..self.shared.layout.geometry().width()).map(move |column| self.shared.member(group, column).1)
+        (0..self.shared.layout.width(group)).map(move |column| self.shared.member(group, column).1)
     }
 
     /// Waits for something that somebody's request needs, unless the array is suspended and the request has waited for

@@ -168,7 +168,7 @@ impl Rebuilder {
     fn left_for(&self, member: MemberIx) -> u64 {
         let (group, _) = self.reactor.shared.layout.column_of(member);
         let lacking = self.reactor.shared.segments.of_group(group).filter(|&seg| self.lacks(member, seg));
-        lacking.map(|seg| self.restorer.share_of_member(u64::from(self.reactor.shared.segments.live(seg)))).sum()
+        lacking.map(|seg| self.restorer.share_of_member(group, u64::from(self.reactor.shared.segments.live(seg)))).sum()
     }
 
     /// Whether the device being filled in a member's place lacks its column of a segment that holds something.
@@ -202,7 +202,7 @@ impl Rebuilder {
     }
 
     fn columns_lacking(&self, group: GroupId, segment: SegmentId) -> usize {
-        let width = self.reactor.shared.layout.geometry().width();
+        let width = self.reactor.shared.layout.width(group);
         (0..width).filter(|&c| !self.reactor.shared.member(group, c).1.has(segment)).count()
     }
 

@@ -175,7 +175,7 @@ impl Array {
             return Ok(());
         }
         let (group, _) = shared.layout.column_of(member);
-        let losses = shared.layout.geometry().losses();
+        let losses = shared.layout.shape(group).losses();
         if shared.lacking_in(group) + self.reactor.troubled_in(group) + 1 > losses {
             return Err(MemberError::LastCopy { device: state.name(), group });
         }

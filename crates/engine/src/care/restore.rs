@@ -72,11 +72,11 @@ impl Restorer {
         if interrupted.get() {
             return;
         }
-        self.end_column(segment, end_row, &targets).await;
+        self.end_column((group, segment), end_row, &targets).await;
         for Target { fill, .. } in targets.iter().filter(|t| Seats::of(&self.reactor).filled_device(&t.fill).is_some())
         {
             self.reactor.shared.members[fill.member.index()].set_whole(segment, true);
-            fill.job.advance(self.share_of_member(live));
+            fill.job.advance(self.share_of_member(group, live));
         }
     }
 
@@ -96,9 +96,9 @@ impl Restorer {
         any
     }
 
-    /// What a member has of so many blocks in its group, in bytes.
-    pub(crate) fn share_of_member(&self, live: u64) -> u64 {
-        live * BLOCK as u64 / u64::from(self.reactor.shared.layout.geometry().data)
+    /// What a member of a group has of so many blocks there, in bytes.
+    pub(crate) fn share_of_member(&self, group: GroupId, live: u64) -> u64 {
+        live * BLOCK as u64 / u64::from(self.reactor.shared.layout.shape(group).data)
     }
 
     fn targets(&self, group: GroupId, segment: SegmentId) -> Vec<Target> {
@@ -204,9 +204,9 @@ impl Restorer {
     }
 
     /// Behind the last stripe there must be nothing that could pass for another one.
-    async fn end_column(&self, segment: SegmentId, end_row: u32, targets: &[Target]) {
+    async fn end_column(&self, (group, segment): (GroupId, SegmentId), end_row: u32, targets: &[Target]) {
         let geometry = *self.reactor.shared.layout.geometry();
-        if self.reactor.shared.protections.rows_at(end_row) == 0 {
+        if self.reactor.shared.shapes(group).rows_at(end_row) == 0 {
             return;
         }
         for target in targets {

@@ -110,15 +110,17 @@ impl Scrub {
         }
         // What is damaged already must be found, wherever it lies.
         Checkpointer::of(&self.reactor).end_all_segments().await;
-        let segments = self.segments_to_scrub();
-        self.job.set_left(segments.len() as u64 * self.bytes_of_segment());
-        for seg in segments {
+        // Told now: of a group that has left meanwhile nothing is known any more.
+        let segments: Vec<(SegIx, u64)> =
+            self.segments_to_scrub().into_iter().map(|seg| (seg, self.bytes_of_segment(seg))).collect();
+        self.job.set_left(segments.iter().map(|(_, bytes)| bytes).sum());
+        for (seg, bytes) in segments {
             self.wait_for_members().await;
             if let Some(end) = self.early_end() {
                 return end;
             }
             self.segment(seg).await;
-            self.job.advance(self.bytes_of_segment());
+            self.job.advance(bytes);
         }
         self.orphans().await;
         for (volume, lba) in marked_lost(&self.reactor) {
@@ -281,9 +283,9 @@ impl Scrub {
         table.all().filter(is_needed).collect()
     }
 
-    fn bytes_of_segment(&self) -> u64 {
-        let geometry = self.reactor.shared.layout.geometry();
-        geometry.segment_bytes() * u64::from(geometry.width())
+    fn bytes_of_segment(&self, seg: SegIx) -> u64 {
+        let shape = self.reactor.shared.segments.shape(seg);
+        shape.segment_bytes() * u64::from(shape.width())
     }
 
     /// Writes a block anew that only the map knows of; says whether it has moved. An error: it cannot be had.

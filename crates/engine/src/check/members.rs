@@ -2,7 +2,7 @@
 
 use cygnus_format::{MemberState, SPARE, SUPERBLOCK_OFFSETS, Slots, Superblock, copies_for};
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{ByteSize, MemberIx, Uuid};
+use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::check::findings::{Finding, FindingKind};
 use crate::recover::assemble::{Found, look as look_at};
@@ -156,7 +156,6 @@ fn slots(member: &Member, newest: &Superblock) -> Vec<Finding> {
 
 /// Members that no device is.
 fn missing(members: &[Member], newest: &Superblock) -> Vec<Finding> {
-    let width = usize::from(newest.state.geometry.width());
     let is_here = |uuid: Uuid| members.iter().any(|m| m.newest.member_uuid == uuid);
     let members = newest.state.members().enumerate().filter(|(ix, _)| !newest.state.has_left(MemberIx(*ix as u16)));
     let all = members.filter(|(_, desc)| !is_here(desc.uuid));
@@ -165,7 +164,7 @@ fn missing(members: &[Member], newest: &Superblock) -> Vec<Finding> {
             "member {ix} ({}) of group {} is missing: what it holds was not checked, and the group has that much less \
              redundancy; bring it back",
             desc.uuid,
-            ix / width
+            newest.state.group_of(MemberIx(ix as u16)).map_or(0, GroupId::index)
         );
         Finding::new(FindingKind::MemberMissing, text).of_device(&format!("member {ix}"))
     })

@@ -31,7 +31,7 @@ pub(crate) struct Window<'a> {
 
 impl<'a> Window<'a> {
     pub(crate) fn new(checker: &'a Checker, group: GroupId, segment: SegmentId) -> Self {
-        let width = usize::from(checker.reactor.shared.layout.geometry().width());
+        let width = usize::from(checker.reactor.shared.layout.width(group));
         let columns = (0..width).map(|_| None).collect();
         let member = |column| checker.reactor.shared.layout.member(group, column as u8);
         let devices = (0..width).map(|column| checker.reactor.device_holding(member(column), segment)).collect();

@@ -5,7 +5,7 @@
 //! `docs/decisions/024-victims-by-rank.md` says why it is done this way.
 
 use cygnus_policy::{CleaningScope, SegmentView, Victim, Worth};
-use cygnus_types::{GroupId, SegmentId};
+use cygnus_types::{GroupId, Medium, SegmentId};
 
 use crate::clean::standing::Standing;
 use crate::clean::turn::CleaningTurn;
@@ -17,8 +17,8 @@ pub(crate) struct Candidates {
     scope: CleaningScope,
     /// The array's rule, and if that is another one the rule that counts while writers wait.
     rules: Vec<Victim>,
-    /// Data blocks that a segment can hold of those to which cleaning moves.
-    capacity: u32,
+    /// Data blocks that a segment can hold of those to which cleaning moves, by medium.
+    capacity: [u32; Medium::ALL.len()],
     /// What is known of each segment, by frame.
     segments: Vec<Known>,
     groups: Vec<Group>,
@@ -65,7 +65,7 @@ struct Known {
 
 impl Candidates {
     /// Of an array in which segments that cleaning fills hold so many data blocks. What segments there are the first look tells.
-    pub(crate) fn new(scope: CleaningScope, rule: Victim, capacity: u32) -> Self {
+    pub(crate) fn new(scope: CleaningScope, rule: Victim, capacity: [u32; Medium::ALL.len()]) -> Self {
         let mut rules = vec![rule, Victim::Greedy];
         rules.dedup();
         let (segments, groups, uncovered) = (Vec::new(), Vec::new(), Vec::new());
@@ -109,7 +109,8 @@ impl Candidates {
         let ranked = place.filter(|_| is_candidate && is_covered && table.rescues(seg) == 0).map(|(group, id)| {
             let life = table.seq(seg);
             let of_this_turn = self.groups[group.index()].turn.is_some_and(|began| life >= began);
-            (group, SegmentView { id, live, capacity: self.capacity, life, of_this_turn })
+            let capacity = self.capacity[table.medium(seg).index()];
+            (group, SegmentView { id, live, capacity, life, of_this_turn })
         });
         let filled = place.filter(|_| is_filled).map(|(group, _)| (group, live));
         let now = Known { filled, ranked, is_uncovered: is_candidate && !is_covered };
@@ -302,7 +303,7 @@ mod tests {
                 transient_blocks: 0,
                 lead_blocks: 0,
             };
-            let extents = [0, SEGMENTS].map(|first| [Extent { first, frames: SEGMENTS }]);
+            let extents = [0, SEGMENTS].map(|first| (geometry.raid(), [Extent { first, frames: SEGMENTS }]));
             let layout = Arc::new(NewestLayout::new(Layout::new(geometry, extents).unwrap()));
             let (table, turn) = (SegmentTable::new(layout), CleaningTurn::default());
             Self { table, checkpoints: Checkpoints::default(), turn, busy: Vec::new(), life: 1 }
@@ -407,7 +408,7 @@ mod tests {
             let policies = Preset::ALL[preset].policies();
             let rule = rule.unwrap_or(policies.victim);
             let mut world = World::new();
-            let mut candidates = Candidates::new(policies.cleaning, rule, CAPACITY);
+            let mut candidates = Candidates::new(policies.cleaning, rule, [CAPACITY; Medium::ALL.len()]);
             for steps in steps.chunks(each) {
                 steps.iter().for_each(|(seg, step)| world.goes(SegIx(*seg), step));
                 candidates.look(&world.table, 2, &world.checkpoints, &world.turn);

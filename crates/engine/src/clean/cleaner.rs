@@ -148,8 +148,7 @@ impl Cleaner {
     /// Whether the emptied segments go back now. The flush that this takes cuts the relocation stripe short: done for
     /// less gain than that wastes, cleaning would go on for ever and get nowhere.
     fn should_release(&self, group: GroupId) -> bool {
-        let stripe =
-            u64::from(self.reactor.shared.layout.geometry().slots(self.reactor.shared.layout.geometry().stripe_rows));
+        let stripe = u64::from(self.reactor.shared.shapes(group).most_slots());
         let batch = BATCH.max((self.reactor.shared.layout.segments(group) / BATCH_SHARE) as usize);
         let space = self.reactor.home().space.borrow();
         let wanted = space.starving > 0 || space.turn.is_over();
@@ -236,7 +235,7 @@ impl Cleaner {
         count(&shared.totals.victims, 1);
         count(&shared.totals.victim_live, u64::from(shared.segments.live(seg)));
         // Of a segment as what it holds moves to: one that had more redundancy gives more than its own garbage.
-        let capacity = shared.layout.geometry().capacity();
+        let capacity = shared.shapes(group).capacity_as_promised();
         count(&shared.totals.victim_capacity, u64::from(capacity));
         let gain = capacity.saturating_sub(shared.segments.live(seg));
         self.gained().gains(shared.segments.medium(seg), 0);

@@ -100,5 +100,5 @@ impl Cleaner {
 fn readable_columns(reactor: &Rc<Reactor>, seg: SegIx) -> u32 {
     let (group, segment) = reactor.shared.segments.locate(seg);
     let holds = |&column: &u8| reactor.device_holding(reactor.shared.layout.member(group, column), segment).is_some();
-    (0..reactor.shared.layout.geometry().width()).filter(holds).fold(0, |columns, column| columns | 1 << column)
+    (0..reactor.shared.layout.width(group)).filter(holds).fold(0, |columns, column| columns | 1 << column)
 }

@@ -38,10 +38,10 @@ enum Keeps {
 
 /// For each group, the segments that its current blocks would fill, but for those that cannot be read.
 fn live_segments(reactor: &Reactor) -> Vec<u32> {
-    let (candidates, capacity) =
-        (reactor.home().candidates(&reactor.shared), u64::from(reactor.shared.layout.geometry().capacity()));
-    let groups = (0..reactor.shared.layout.groups()).map(group_id);
-    groups.map(|group| candidates.live(group).div_ceil(capacity) as u32).collect()
+    let (candidates, shared) = (reactor.home().candidates(&reactor.shared), &reactor.shared);
+    let capacity = |group| u64::from(shared.shapes(group).capacity_as_promised());
+    let groups = (0..shared.layout.groups()).map(group_id);
+    groups.map(|group| candidates.live(group).div_ceil(capacity(group)) as u32).collect()
 }
 
 /// At the opening of an array whose groups are filled from front to back: what is not current in one, up to the last

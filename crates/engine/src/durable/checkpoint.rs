@@ -230,19 +230,20 @@ impl Checkpointer {
         Ok(dump.pages)
     }
 
-    /// Writes the table of what segments are protected by, as far as that is not what the array as a whole says.
+    /// Writes the table of what segments are protected by, as far as that is not what their groups say.
     async fn write_protections(&self, dump: &mut Dump) -> Result<(), Fault> {
         let shared = &self.reactor.shared;
         if !shared.protections.differ() {
             return Ok(());
         }
-        let all = shared.layout.geometry().protection();
         let end = shared.layout.end_frame();
         for number in 0..end.div_ceil(PROTECTION_PAGE_FRAMES.into()) as u32 {
             let of = |frame: u32| {
                 let seg = Some(SegIx(frame)).filter(|_| u64::from(frame) < end)?;
                 let holds = matches!(shared.segments.state(seg), SegState::Open | SegState::Sealed | SegState::Damaged);
-                holds.then(|| shared.segments.protection(seg)).filter(|&protection| protection != all)
+                let (group, _) = shared.layout.segment_of(frame)?;
+                let promised = shared.layout.shape(group).protection();
+                holds.then(|| shared.segments.protection(seg)).filter(|&protection| protection != promised)
             };
             let bytes = ProtectionPage::encode(number, of);
             if bytes.iter().any(|&byte| byte != 0) {
@@ -258,7 +259,7 @@ impl Checkpointer {
     async fn write_new(&self, page: Page, dump: &mut Dump) -> Result<(), Fault> {
         dump.pages += 1;
         self.write_copy(&page, dump).await?;
-        if self.reactor.shared.layout.geometry().checkpoint_copies() > 1 && !planted::is(Bug::PagesOnce) {
+        if self.reactor.shared.protections.checkpoint_copies() > 1 && !planted::is(Bug::PagesOnce) {
             dump.once.push(page);
             if dump.once.len() == dump.run {
                 self.write_second_copies(dump).await?;

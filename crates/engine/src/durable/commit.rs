@@ -96,13 +96,13 @@ impl Committer {
     /// Whether no opening can miss the newest superblocks: of some group all who are in service have them, or more than may
     /// be lost.
     fn is_on_record(&self) -> bool {
-        let geometry = self.reactor.shared.layout.geometry();
+        let layout = &self.reactor.shared.layout;
         let behind = self.reactor.home().records.behind.borrow();
-        (0..self.reactor.shared.layout.groups()).map(|group| GroupId(group as u16)).any(|group| {
-            let members = (0..geometry.width()).map(|column| self.reactor.shared.member(group, column));
+        (0..layout.groups()).map(|group| GroupId(group as u16)).any(|group| {
+            let members = (0..layout.width(group)).map(|column| self.reactor.shared.member(group, column));
             let in_service = members.filter(|(_, state)| state.device().is_some()).map(|(member, _)| member);
             let (lack, have): (Vec<_>, Vec<_>) = in_service.partition(|member| behind.contains_key(member));
-            !have.is_empty() && (lack.is_empty() || have.len() > geometry.losses())
+            !have.is_empty() && (lack.is_empty() || have.len() > layout.shape(group).losses())
         })
     }
 

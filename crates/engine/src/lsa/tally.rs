@@ -85,7 +85,7 @@ mod tests {
             transient_blocks: 0,
             lead_blocks: 0,
         };
-        let group = |first, frames| [Extent { first, frames }];
+        let group = |first, frames| (geometry.raid(), [Extent { first, frames }]);
         Layout::new(geometry, [group(2, 3), group(6, 1)]).expect("it is sound")
     }
 

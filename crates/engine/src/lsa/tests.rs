@@ -33,7 +33,8 @@ impl Ground {
             transient_blocks: 0,
             lead_blocks: 0,
         };
-        let layout = Layout::new(geometry, [[Extent { first: 0, frames: 64 }]]).expect("it is sound");
+        let layout =
+            Layout::new(geometry, [(geometry.raid(), [Extent { first: 0, frames: 64 }])]).expect("it is sound");
         let layout = Arc::new(NewestLayout::new(layout));
         let (segments, held) =
             (Arc::new(SegmentTable::new(layout.clone())), Arc::new(Held::new(Usable([Some(BLOCKS), None]))));

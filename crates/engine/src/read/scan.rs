@@ -142,15 +142,16 @@ impl<'a> Scanner<'a> {
 
     /// As [`Scanner::stripe_at`], and what else there is.
     pub(crate) async fn look_at(&self, group: GroupId, segment: SegmentId, row: u32, segment_seq: Option<u64>) -> Look {
-        let geometry = *self.reactor.shared.layout.geometry();
-        let blocks = self.reactor.shared.protections.header_blocks_at(row) as usize;
+        let layout = &self.reactor.shared.layout;
+        let blocks = self.reactor.shared.shapes(group).header_blocks_at(row) as usize;
         if blocks == 0 {
             return Look::default();
         }
-        let offset = geometry.device_offset(segment.0, row);
-        let reads: Vec<_> = (0..geometry.width())
-            .map(|column| {
-                let dev = self.reactor.device_holding(self.reactor.shared.layout.member(group, column), segment)?;
+        let offset = layout.geometry().device_offset(segment.0, row);
+        let reads: Vec<_> = layout
+            .members_of(group)
+            .map(|member| {
+                let dev = self.reactor.device_holding(member, segment)?;
                 let buf = self.reactor.rt.alloc(blocks * BLOCK);
                 let op = self.reactor.rt.read(dev, offset, buf.full());
                 Some((dev, buf, op))
@@ -230,11 +231,11 @@ impl<'a> Scanner<'a> {
     /// there is any. Else it is as the table has it.
     fn shape_at(&self, at: Place, columns: &[Option<HeaderBytes>], segment_seq: Option<u64>) -> Geometry {
         let known = self.reactor.shape(at.group, at.segment);
-        if !self.reactor.shared.protections.differ() {
+        let possible = self.reactor.shared.shapes(at.group);
+        if !possible.differ() {
             return known;
         }
-        let shapes: Vec<Geometry> =
-            self.reactor.shared.protections.shapes().filter(|shape| shape.full_rows_at(at.row) > 0).collect();
+        let shapes: Vec<Geometry> = possible.each().filter(|shape| shape.full_rows_at(at.row) > 0).collect();
         let mut newest = None;
         for (column, header) in (0..).zip(columns) {
             let Some(HeaderBytes { buf, .. }) = header else { continue };
@@ -335,13 +336,13 @@ impl<'a> Scanner<'a> {
         row: u32,
         life: u64,
     ) -> Vec<StripeCommon> {
-        let geometry = *self.reactor.shared.layout.geometry();
+        let geometry = *self.reactor.shared.layout.shape(group);
         let mut found = Vec::new();
         let holding =
             |column: &u8| self.reactor.device_holding(self.reactor.shared.layout.member(group, *column), segment);
         let Some(column) = (0..geometry.width()).find(|column| holding(column).is_some()) else { return found };
         let mut row = row;
-        while self.reactor.shared.protections.rows_at(row) > 0 {
+        while self.reactor.shared.shapes(group).rows_at(row) > 0 {
             let Some(dev) = holding(&column) else { return found };
             let blocks = (geometry.segment_blocks - row).min(BLOCKS_BEYOND);
             let offset = geometry.device_offset(segment.0, row);
@@ -379,7 +380,7 @@ impl<'a> Scanner<'a> {
         let header = StripeHeader::decode(bytes)?.verify(self.reactor.shared.array_tag)?;
         let header = header.at(place.group, place.segment, place.column, place.row)?;
         let common = header.common();
-        let Some(geometry) = self.reactor.shared.protections.shape(common.rotation.protection()) else {
+        let Some(geometry) = self.reactor.shared.shapes(place.group).shape(common.rotation.protection()) else {
             return Err(StripeError::Misplaced("protection"));
         };
         let rows = geometry.full_rows_at(place.row);

@@ -76,7 +76,7 @@ impl Reactor {
 
     #[cold]
     fn refresh_late_after(&self, group: GroupId, dev: DeviceIx) {
-        let devices = self.members_of(group).filter_map(|member| self.device_in_service(member));
+        let devices = self.shared.layout.members_of(group).filter_map(|member| self.device_in_service(member));
         let mut p99: Vec<Nanos> =
             devices.filter_map(|dev| self.paces.with(dev, |_, device| device.reads.p99())).collect();
         self.paces.with(dev, |rule, device| {
@@ -153,14 +153,9 @@ impl Reactor {
         let p99 = |dev| self.paces.with(dev, |_, device| of(device).p99());
         let own = p99(dev)?;
         let (group, _) = self.shared.layout.column_of(member);
-        let peers = self.members_of(group).filter(|&other| other != member);
+        let peers = self.shared.layout.members_of(group).filter(|&other| other != member);
         let mut peers: Vec<Nanos> = peers.filter_map(|other| p99(self.device_in_service(other)?)).collect();
         self.paces.rule.lag(own, &mut peers)
-    }
-
-    fn members_of(&self, group: GroupId) -> impl Iterator<Item = MemberIx> {
-        let layout = &self.shared.layout;
-        (0..layout.geometry().width()).map(move |column| layout.member(group, column))
     }
 
     /// How often a member's device has become slow, whether or not it is in service now.

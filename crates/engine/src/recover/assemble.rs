@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use cygnus_format::{
-    ArrayState, GroupState, Holdings, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_AREA, Slots, Standing,
-    Superblock, SuperblockError,
+    ArrayState, GroupDesc, GroupState, Holdings, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_AREA, Slots,
+    Standing, Superblock, SuperblockError,
 };
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
@@ -221,8 +221,9 @@ fn hides_newer(newest: &Superblock, lost: &[LostSlot], present: &BTreeSet<Uuid>)
         let silent = spares + of(MemberState::Online).filter(|member| is_silent(&member.uuid)).count();
         let absent = of(MemberState::Online).filter(|member| !present.contains(&member.uuid)).count();
         // One that is being filled may be among those that had it, and need not be.
-        let most = (state.geometry.losses() + 1).saturating_sub(of(MemberState::Rebuilding).count());
-        silent > 0 && silent + absent >= most.clamp(1, usize::from(state.geometry.data))
+        let shape = state.geometry.with_raid(group.raid);
+        let most = (shape.losses() + 1).saturating_sub(of(MemberState::Rebuilding).count());
+        silent > 0 && silent + absent >= most.clamp(1, usize::from(shape.data))
     })
 }
 
@@ -328,12 +329,12 @@ impl Assembly {
     /// # Errors
     /// [`ArrayError::PartedWays`].
     pub fn refuse_parted(&self) -> Result<(), ArrayError> {
-        let width = usize::from(self.superblock.state.geometry.width());
         let Some((first, _)) = self.apart.first() else { return Ok(()) };
-        let group = first.index() / width;
-        let of_group = self.apart.iter().filter(|(member, _)| member.index() / width == group);
+        let state = &self.superblock.state;
+        let numbers = state.group_of(*first).map_or(0..0, |group| state.numbers_of(group));
+        let of_group = self.apart.iter().filter(|(member, _)| numbers.contains(&member.index()));
         let apart: Vec<&str> = of_group.map(|(_, device)| &*device.name).collect();
-        let others = self.devices[group * width..][..width].iter().flatten();
+        let others = self.devices[numbers.clone()].iter().flatten();
         let others: Vec<&str> = others.map(|device| &*device.name).collect();
         Err(ArrayError::PartedWays { apart: apart.join(", "), others: others.join(", ") })
     }
@@ -349,12 +350,12 @@ impl Assembly {
     /// Has members that are out of service take part again, in each group that lacks too many others and has enough of them.
     fn readmit(&mut self) {
         let state = &self.superblock.state;
-        let width = usize::from(state.geometry.width());
-        for group in 0..state.groups.len() {
-            let here = self.devices[group * width..][..width].iter().flatten().count();
-            let need = usize::from(state.geometry.data).saturating_sub(here);
-            if state.groups[group].state != GroupState::Retired && need > 0 {
-                self.readmitted.extend(self.readmittable(GroupId(group as u16), need).into_iter().flatten());
+        for group in (0..state.groups.len()).map(|group| GroupId(group as u16)) {
+            let GroupDesc { raid, state: of, .. } = &state.groups[group.index()];
+            let here = self.devices[state.numbers_of(group)].iter().flatten().count();
+            let need = usize::from(raid.data).saturating_sub(here);
+            if *of != GroupState::Retired && need > 0 {
+                self.readmitted.extend(self.readmittable(group, need).into_iter().flatten());
             }
         }
         let chosen: Vec<MemberIx> = self.readmitted.iter().map(|of| of.member).collect();
@@ -370,8 +371,7 @@ impl Assembly {
     /// are not enough. Somebody must have been there all the time: nobody else knows what the others lack.
     fn readmittable(&self, group: GroupId, need: usize) -> Option<Vec<Readmission>> {
         let state = &self.superblock.state;
-        let width = usize::from(state.geometry.width());
-        let members = group.index() * width..(group.index() + 1) * width;
+        let members = state.numbers_of(group);
         let knows = self.devices[members.clone()].iter().any(Option::is_some);
         let here = self.returning.iter().chain(&self.failed).filter(|of| members.contains(&of.member.index()));
         let readmission = |of: &Returning| {
@@ -486,24 +486,21 @@ pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) 
 
 fn check_redundancy(assembly: &Assembly) -> Result<(), ArrayError> {
     let (state, devices) = (&assembly.superblock.state, &assembly.devices);
-    let width = usize::from(state.geometry.width());
-    for (group, members) in devices.chunks(width).enumerate() {
-        if state.groups[group].state == GroupState::Retired {
+    for group in (0..state.groups.len()).map(|group| GroupId(group as u16)) {
+        let desc = &state.groups[group.index()];
+        if desc.state == GroupState::Retired {
             continue;
         }
-        let missing: Vec<String> = members
-            .iter()
-            .enumerate()
-            .filter(|&(column, device)| device.is_none() && !assembly.is_readmitted(group * width + column))
-            .map(|(column, _)| {
-                let uuid = state.groups[group].members[column].uuid;
-                format!("member {} ({uuid})", group * width + column)
-            })
+        let missing: Vec<String> = state
+            .numbers_of(group)
+            .zip(&desc.members)
+            .filter(|&(number, _)| devices[number].is_none() && !assembly.is_readmitted(number))
+            .map(|(number, MemberDesc { uuid, .. })| format!("member {number} ({uuid})"))
             .collect();
-        let parity = state.geometry.parity;
-        if missing.len() > state.geometry.losses() {
-            let need = missing.len() - state.geometry.losses();
-            let group = GroupId(group as u16);
+        let shape = state.geometry.with_raid(desc.raid);
+        let parity = shape.parity;
+        if missing.len() > shape.losses() {
+            let need = missing.len() - shape.losses();
             let remarks: String = assembly.remarks.iter().map(|remark| format!("; {remark}")).collect();
             let readmittable =
                 assembly.readmittable(group, need).map_or(String::new(), |who| words_of_readmittable(&who));

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use cygnus_format::{BESIDE_BLOCK, Backup, BackupError, Discard, Entry, GroupState, Holds, Kind, Place, Rotation};
 use cygnus_parity as parity;
 use cygnus_runtime::{BufSlice, DeviceIx};
-use cygnus_types::{BLOCK, GroupId, ReactorId, SegmentId};
+use cygnus_types::{BLOCK, GroupId, MemberIx, ReactorId, SegmentId};
 
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
@@ -99,9 +99,7 @@ impl Backups {
         if blocks == 0 || planted::is(Bug::BackupsIgnored) {
             return Self::default();
         }
-        let columns = 0..layout.geometry().width();
-        let members: Vec<usize> =
-            groups.flat_map(|group| columns.clone().map(move |column| layout.member(group, column).index())).collect();
+        let members: Vec<usize> = groups.flat_map(|group| layout.members_of(group)).map(MemberIx::index).collect();
         let areas = for_each(&reactor.rt, members, {
             let reactor = reactor.clone();
             move |member| {
@@ -163,7 +161,7 @@ impl Backups {
         let mut blocks = Vec::new();
         for (&from, Found { backup, .. }) in self.found.iter().filter(|(_, found)| key_of(&found.backup) == stripe) {
             let of = &backup.stripe;
-            let Some(geometry) = reactor.shared.protections.shape(of.rotation.protection()) else { continue };
+            let Some(geometry) = reactor.shared.shapes(of.group).shape(of.rotation.protection()) else { continue };
             for (nth, entry) in (0..).zip(&backup.entries) {
                 let (column, row) = geometry.slot_place(backup.first_slot + nth, of.rows);
                 let (column, row) = (of.rotation.data_column(column), of.start_row + of.header_blocks + row);
@@ -236,7 +234,7 @@ impl Backups {
         let Found { backup, copies } = &self.found[&block.from];
         let parities: Vec<&Copy> = copies.iter().filter(|copy| matches!(copy.holds, Holds::Parity(_))).collect();
         let (of, shared) = (&backup.stripe, &reactor.shared);
-        let geometry = shared.protections.shape(of.rotation.protection()).filter(|_| !parities.is_empty())?;
+        let geometry = shared.shapes(of.group).shape(of.rotation.protection()).filter(|_| !parities.is_empty())?;
         let below = block.row - of.start_row - of.header_blocks;
         let entries = self.entries_of(stripe);
         let mut row = vec![None; usize::from(of.rotation.width())];
@@ -398,7 +396,7 @@ fn is_of(reactor: &Reactor, backup: &Backup) -> bool {
         return false;
     }
     let exists = shared.group_state(of.group) != GroupState::Retired && of.segment.0 < shared.layout.segments(of.group);
-    let shape = shared.protections.shape(of.rotation.protection()).filter(|_| exists);
+    let shape = shared.shapes(of.group).shape(of.rotation.protection()).filter(|_| exists);
     shape.is_some_and(|shape| {
         let fits = of.rotation == reactor.columns_of_shape(&shape, of.segment);
         fits && of.rows == shape.full_rows_at(of.start_row) && of.header_blocks == shape.header_blocks(of.rows)

@@ -2,7 +2,7 @@
 
 use cygnus_format::{
     ArrayState, CONVERTS_INSIDE, DATA_START, DESCRIBED_BESIDE, Geometry, GroupDesc, GroupState, Holdings, MemberDesc,
-    MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, Superblock,
+    MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, Raid, Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
@@ -10,10 +10,10 @@ use cygnus_types::{BLOCK, ByteSize, Medium, MemberIx, Uuid};
 
 use crate::error::ArrayError;
 use crate::recover::assemble::{Found, inspect};
-use crate::recover::media::{check_mix, media};
+use crate::recover::media::{NewGroup, check_mix, groups_of};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::recover::zones::{alignment, refuse_zoned};
-use crate::space::protections::{CLIENTS_PARITY, Protections};
+use crate::space::protections::{CLIENTS_PARITY, Protections, RAID_ON, raid_value};
 use crate::space::usable::{CLEANING, PARITY_FIXED, STREAMS, policies_of, usable_blocks};
 use crate::work::Work;
 use crate::write::beside;
@@ -28,12 +28,14 @@ pub struct CreateOptions {
     pub name: String,
     /// Which policies.
     pub preset: Preset,
-    /// R-groups.
-    pub groups: usize,
+    /// R-groups; `None`: as many as the devices make.
+    pub groups: Option<usize>,
     /// Data columns of each group, k.
     pub data: u8,
     /// Parity columns of each group, m.
     pub parity: u8,
+    /// The columns of groups on these media, where they are others: of those that are added later too.
+    pub raid_on: Vec<(Medium, Raid)>,
     /// Where the parity columns lie; `None`: as the preset has it.
     pub placement: Option<ParityPlacement>,
     /// Striping unit; a power of two of at least 4 KiB.
@@ -67,9 +69,10 @@ impl CreateOptions {
         Self {
             name: name.into(),
             preset,
-            groups,
+            groups: Some(groups),
             data,
             parity,
+            raid_on: Vec::new(),
             placement: None,
             victim: None,
             streams: None,
@@ -122,18 +125,15 @@ pub fn random_uuid(rt: &Runtime) -> Uuid {
 
 /// Height of a full stripe: as tall as one block can describe, which keeps headers at 2 to 3 % of the space, and a whole
 /// number of chunks.
-fn stripe_rows(data: u8, parity: u8, chunk_blocks: u32) -> u32 {
-    let probe = Geometry {
-        data,
-        parity,
-        chunk_blocks,
-        stripe_rows: chunk_blocks,
-        segment_blocks: 1,
-        transient_blocks: 0,
-        lead_blocks: 0,
-    };
+fn stripe_rows(raid: Raid, chunk_blocks: u32) -> u32 {
+    let probe = probe(raid, chunk_blocks, chunk_blocks);
     let tallest = (1..=64).rev().find(|&rows| probe.header_blocks(rows) == probe.header_copies()).unwrap_or(1);
     (tallest / chunk_blocks * chunk_blocks).max(chunk_blocks)
+}
+
+/// A shape of which only stripes are known yet.
+fn probe(Raid { data, parity }: Raid, chunk_blocks: u32, stripe_rows: u32) -> Geometry {
+    Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1, transient_blocks: 0, lead_blocks: 0 }
 }
 
 /// A 512th of the device, but not so large that cleaning takes long steps nor so small that the table grows.
@@ -156,17 +156,14 @@ fn transient_area(smallest: u64, inside: bool) -> ByteSize {
 /// Everything about the array, if the options and devices allow it.
 fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result<ArrayState, ArrayError> {
     let invalid = |why: String| Err(ArrayError::Invalid(why));
-    let (preset, groups) = (options.preset, options.groups);
-    if groups < preset.min_groups() || groups > preset.max_groups() {
-        let (min, max) = (preset.min_groups(), preset.max_groups());
-        let range = if min == max { format!("{min}") } else { format!("at least {min}") };
-        return invalid(format!("preset {} takes {range} groups, not {groups}", preset.name()));
-    }
-    let width = usize::from(options.data) + usize::from(options.parity);
-    if devices.len() != groups * width {
-        let (k, m, given) = (options.data, options.parity, devices.len());
-        let need = groups * width;
-        return invalid(format!("{groups} groups of {k}+{m} take {need} devices, and {given} were given"));
+    let (preset, given) = (options.preset, devices.len());
+    let usual = Raid { data: options.data, parity: options.parity };
+    if let Some(groups) = options.groups.filter(|_| options.raid_on.is_empty()) {
+        check_number(preset, groups)?;
+        let need = groups * usize::from(usual.width());
+        if given != need {
+            return invalid(format!("{groups} groups of {usual} take {need} devices, and {given} were given"));
+        }
     }
     if !options.chunk.0.is_power_of_two() || options.chunk.0 < BLOCK as u64 || options.chunk.0 > 1 << 20 {
         return invalid(format!("a chunk of {} is not possible: powers of two from 4KiB to 1MiB", options.chunk));
@@ -177,18 +174,14 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     refuse_zoned(rt, devices)?;
     let alignment = alignment(rt, devices)?;
     let chunk_blocks = (options.chunk.0 / BLOCK as u64) as u32;
-    let stripe_rows = options.stripe_rows.unwrap_or_else(|| stripe_rows(options.data, options.parity, chunk_blocks));
+    let raid_on = |medium| options.raid_on.iter().find(|(on, _)| *on == medium).map_or(usual, |(_, raid)| *raid);
+    let raids = Medium::ALL.map(raid_on);
+    let shortest = || raids.map(|raid| stripe_rows(raid, chunk_blocks)).into_iter().min().unwrap_or(1);
+    let stripe_rows = options.stripe_rows.unwrap_or_else(shortest);
     let smallest = devices.iter().map(|d| d.size).min().unwrap_or(0);
-    let probe = Geometry {
-        data: options.data,
-        parity: options.parity,
-        chunk_blocks,
-        stripe_rows,
-        segment_blocks: 1,
-        transient_blocks: 0,
-        lead_blocks: 0,
-    };
-    let full_stripe = stripe_rows + probe.header_blocks(stripe_rows);
+    let widest = raids.into_iter().max_by_key(|raid| (raid.width(), raid.data)).unwrap_or(usual);
+    let probes = raids.map(|raid| probe(raid, chunk_blocks, stripe_rows));
+    let full_stripe = stripe_rows + probes.map(|probe| probe.header_blocks(stripe_rows)).into_iter().max().unwrap_or(0);
     let segment_blocks = match options.segment {
         Some(size) if size.0 % BLOCK as u64 != 0 => {
             return invalid(format!("a segment of {size} is not a multiple of 4KiB"));
@@ -206,7 +199,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
             zones.map_or(usual, |blocks| u32::try_from(blocks).unwrap_or(u32::MAX))
         }
     };
-    let until_full = options.until_full.unwrap_or(UntilFull::of(preset, options.parity > 0));
+    let until_full = options.until_full.unwrap_or(UntilFull::of(preset, raids.iter().all(|raid| raid.parity > 0)));
     let inside = until_full == UntilFull::Offload;
     let transient = match until_full.has_transient_area() {
         true => options.transient.unwrap_or(transient_area(smallest, inside)),
@@ -225,7 +218,8 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     }
     let lead = alignment.map_or(0, |(first, _)| first - DATA_START / BLOCK as u64);
     let lead_blocks = u32::try_from(lead).unwrap_or(u32::MAX);
-    let geometry = Geometry { segment_blocks, transient_blocks, lead_blocks, ..probe };
+    let geometry = probe(widest, chunk_blocks, stripe_rows);
+    let geometry = Geometry { segment_blocks, transient_blocks, lead_blocks, ..geometry };
     geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
@@ -237,11 +231,15 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     let buffer = is_set(PARITY_BUFFER, until_full == UntilFull::ParityBuffer);
     let oob = devices.iter().map(|device| rt.capabilities(device.ix).oob_bytes);
     let beside = is_set(DESCRIBED_BESIDE, beside::is_wanted(until_full, oob));
+    let [on_flash, on_disk] = Medium::ALL.map(|medium| {
+        let of_its_own = Some(raid_on(medium)).filter(|&raid| raid != widest);
+        of_its_own.map(|raid| PolicyValue { name: RAID_ON[medium.index()].into(), value: raid_value(raid) })
+    });
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
-    Protections::new(geometry, options.clients_parity.unwrap_or(geometry.parity))
+    Protections::alike(geometry, options.clients_parity.unwrap_or(geometry.parity))
         .map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let mut policies: Vec<_> =
-        [cleaning, clients, streams, fixed, inside, buffer, beside].into_iter().flatten().collect();
+        [cleaning, clients, streams, fixed, inside, buffer, beside, on_flash, on_disk].into_iter().flatten().collect();
     policies.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let mut state = ArrayState {
         name: options.name.clone(),
@@ -261,11 +259,20 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         in_place: None,
     };
     let policies = policies_of(&state)?;
-    let media = media(rt, devices, width, &options.media, (&state, &policies))?;
-    for (devices, medium) in devices.chunks(width).zip(media) {
-        let members = describe_members(rt, devices);
-        let admitted = state.admit(segments_on(devices, &geometry), medium, members, GroupState::InService);
+    if !options.raid_on.is_empty() && !policies.mixes_media {
+        return invalid(format!(
+            "preset {} takes all groups for alike, and they cannot differ by medium",
+            preset.name()
+        ));
+    }
+    for NewGroup { devices, medium, raid } in groups_of(rt, devices, raid_on, &options.media, (&state, &policies))? {
+        let (segments, members) = (segments_on(devices, &geometry), describe_members(rt, devices));
+        let admitted = state.admit(segments, (medium, raid), members, GroupState::InService);
         admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    }
+    check_number(preset, state.groups.len())?;
+    if let Some(groups) = options.groups.filter(|&groups| groups != state.groups.len()) {
+        return invalid(format!("{given} devices make {} R-groups, and not {groups}", state.groups.len()));
     }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     check_mix(&state, &policies)?;
@@ -278,6 +285,15 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         ));
     }
     Ok(state)
+}
+
+fn check_number(preset: Preset, groups: usize) -> Result<(), ArrayError> {
+    let (min, max) = (preset.min_groups(), preset.max_groups());
+    if (min..=max).contains(&groups) {
+        return Ok(());
+    }
+    let range = if min == max { format!("{min}") } else { format!("at least {min}") };
+    Err(ArrayError::Invalid(format!("preset {} takes {range} groups, not {groups}", preset.name())))
 }
 
 /// Every member needs room for the fewest segments of a group.

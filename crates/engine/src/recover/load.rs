@@ -61,8 +61,9 @@ impl Pages {
             return Ok(self.reader.take_in(layout, summary, block)?);
         }
         let said = ProtectionPage::decode(block, summary.lba().0)?;
-        for (frame, protection) in said.into_iter().filter(|&(frame, _)| layout.segment_of(frame).is_some()) {
-            if shared.protections.shape(protection).is_none() {
+        for (frame, protection) in said {
+            let Some((group, _)) = layout.segment_of(frame) else { continue };
+            if shared.shapes(group).shape(protection).is_none() {
                 return Err(CheckpointError::Protection(protection));
             }
             self.protections.push((SegIx(frame), protection));

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use cygnus_format::{GroupState, Place, StripeCommon};
-use cygnus_types::{GroupId, MemberIx};
+use cygnus_types::MemberIx;
 
 use crate::error::ArrayError;
 use crate::planted::{self, Bug};
@@ -134,7 +134,7 @@ pub(crate) fn volume_names(reactor: &Reactor) -> String {
 pub(crate) fn remedy(reactor: &Reactor) -> String {
     let layout = &reactor.shared.layout;
     let in_service = |ix: &usize| {
-        let group = GroupId((ix / usize::from(layout.geometry().width())) as u16);
+        let (group, _) = layout.column_of(MemberIx(*ix as u16));
         reactor.shared.group_state(group) != GroupState::Retired
     };
     let away = |ix: &usize| reactor.device_in_service(MemberIx(*ix as u16)).is_none();

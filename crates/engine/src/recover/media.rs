@@ -1,33 +1,61 @@
 //! What R-groups store on: as their members say, or as somebody says for them.
 
-use cygnus_format::{ArrayState, GroupState};
+use cygnus_format::{ArrayState, GroupState, Raid};
 use cygnus_policy::Policies;
 use cygnus_runtime::{DeviceClass, DeviceInfo, Runtime};
 use cygnus_types::Medium;
 
 use crate::error::ArrayError;
 
-/// The medium of each group of so many of the devices that come to an array: what is `said`, of all alike or one by one; else what
-/// the members say. Members that say neither flash nor disk count as whatever the others of their group are, or as flash.
+/// A group of devices that come to an array.
+pub(crate) struct NewGroup<'d> {
+    pub devices: &'d [DeviceInfo],
+    pub medium: Medium,
+    pub raid: Raid,
+}
+
+/// Takes the devices that come to an array for groups, one after the other: as wide as groups on its medium are. Their media are as
+/// `said`, of all alike or one by one; else what the members say. Members that say neither flash nor disk count as whatever the others of
+/// their group are, or as flash.
 ///
 /// # Errors
-/// When members of a group say different things where media are kept apart, or something else is said than one medium or one for each
-/// group.
-pub(crate) fn media(
+/// When members of a group say different things where media are kept apart, something else is said than one medium or one for each
+/// group, or the devices are not whole groups.
+pub(crate) fn groups_of<'d>(
     rt: &Runtime,
-    devices: &[DeviceInfo],
-    width: usize,
+    devices: &'d [DeviceInfo],
+    raid_on: impl Fn(Medium) -> Raid,
     said: &[Medium],
     (state, policies): (&ArrayState, &Policies),
-) -> Result<Vec<Medium>, ArrayError> {
-    let groups = devices.len() / width;
+) -> Result<Vec<NewGroup<'d>>, ArrayError> {
+    let alike = all_alike(rt, devices, state);
+    let (mut groups, mut left) = (Vec::new(), devices);
+    while !left.is_empty() {
+        let number = groups.len();
+        let medium = match said {
+            [] if !policies.mixes_media => alike,
+            [] => asked(rt, number, left, &raid_on)?,
+            // Should too few be said, it is still told how many groups there are.
+            [.., last] => *said.get(number).unwrap_or(last),
+        };
+        let raid = raid_on(medium);
+        let Some((its, others)) = left.split_at_checked(raid.width().into()) else {
+            return Err(ArrayError::Invalid(format!(
+                "new R-group {number}, on {medium}, takes {} devices ({raid}), and {} are left for it of {}",
+                raid.width(),
+                left.len(),
+                devices.len()
+            )));
+        };
+        groups.push(NewGroup { devices: its, medium, raid });
+        left = others;
+    }
     match said.len() {
-        0 if !policies.mixes_media => Ok(vec![all_alike(rt, devices, state); groups]),
-        0 => devices.chunks(width).enumerate().map(|(group, devices)| asked(rt, group, devices)).collect(),
-        1 => Ok(vec![said[0]; groups]),
-        n if n == groups => Ok(said.to_vec()),
+        0 | 1 => Ok(groups),
+        n if n == groups.len() => Ok(groups),
         n => Err(ArrayError::Invalid(format!(
-            "{n} media are given for {groups} R-groups: give one for each of them, in their order, or a single one for all"
+            "{n} media are given for {} R-groups: give one for each of them, in their order, or a single one for all",
+            groups.len()
         ))),
     }
 }
@@ -41,9 +69,18 @@ fn all_alike(rt: &Runtime, devices: &[DeviceInfo], state: &ArrayState) -> Medium
     there.map_or_else(asked, |group| group.medium)
 }
 
-/// What the members of a group say.
-fn asked(rt: &Runtime, group: usize, devices: &[DeviceInfo]) -> Result<Medium, ArrayError> {
-    let on = |medium: Medium| devices.iter().find(|device| medium_of(rt, device) == Some(medium));
+/// What the members of the next group say, which the devices begin with. The first of them that says anything tells how many they are.
+fn asked(
+    rt: &Runtime,
+    group: usize,
+    devices: &[DeviceInfo],
+    raid_on: &impl Fn(Medium) -> Raid,
+) -> Result<Medium, ArrayError> {
+    let says = devices.iter().enumerate().find_map(|(at, device)| Some((at, medium_of(rt, device)?)));
+    let is_its = |&(at, medium): &(usize, Medium)| at < raid_on(medium).width().into();
+    let width = raid_on(says.filter(is_its).map_or(Medium::Flash, |(_, medium)| medium)).width();
+    let its = &devices[..devices.len().min(width.into())];
+    let on = |medium: Medium| its.iter().find(|device| medium_of(rt, device) == Some(medium));
     match (on(Medium::Flash), on(Medium::Disk)) {
         (Some(flash), Some(disk)) => Err(ArrayError::Invalid(format!(
             "new R-group {group} has members on flash ({}) and on disks ({}): a stripe is as fast as its slowest member; give members \

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{ArrayState, CheckpointRoot, KeptHeader, MemberDesc, MemberState, Superblock};
 use cygnus_policy::{HybridRule, LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
-use cygnus_types::{BLOCK, GroupId, MemberIx, Nanos, SegmentId, Uuid};
+use cygnus_types::{BLOCK, GroupId, Medium, MemberIx, Nanos, SegmentId, Uuid};
 
 use crate::autonomics::links::{Link, LinkError, Links};
 use crate::autonomics::marks::Marks;
@@ -332,7 +332,7 @@ fn forget_remains(left_with: &[Arc<dyn Keeper>], options: &OpenOptions) {
 fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
     let Some(keeper) = &options.keeper else { return };
     let shared = &reactor.shared;
-    let shape = shape_of(shared.layout.geometry(), &shared.protections);
+    let shape = shape_of(&shared.protections);
     let in_service = (0..).map(MemberIx).zip(shared.members.iter()).filter(|(_, member)| member.device().is_some());
     let in_service = in_service.map(|(ix, _)| ix).collect();
     let header = KeptHeader { array: reactor.home().uuid, session: shared.session, in_service, shape };
@@ -360,7 +360,7 @@ fn settle_before_session(reactor: &Rc<Reactor>) -> Result<(), ArrayError> {
     for group in (0..layout.groups()).map(|group| GroupId(group as u16)) {
         if let Err(waits_for) = Guardian::of(reactor).settle_before_session(group) {
             let waits_for = waits_for.to_string();
-            return Err(ArrayError::Silent { group, waits_for, parity: layout.geometry().parity });
+            return Err(ArrayError::Silent { group, waits_for, parity: layout.shape(group).parity });
         }
     }
     Ok(())
@@ -405,8 +405,10 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let Superblock { array, generation, state, .. } = &assembly.superblock;
     let policies = policies_of(state)?;
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    let width = usize::from(state.geometry.width());
-    let segments_of = |ix: usize| state.groups[ix / width].segments();
+    let segments_of = |ix: usize| {
+        let group = state.group_of(MemberIx(ix as u16)).expect("each member is of a group");
+        state.groups[group.index()].segments()
+    };
     // Whoever is not here had at least what the newest checkpoint covers.
     let first_stripe_seq = state.roots[0].as_ref().map_or(1, |r| r.next_stripe_seq);
     let describe = |(ix, (device, desc)): (usize, (&Option<DeviceInfo>, &MemberDesc))| {
@@ -435,7 +437,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     }));
     fresh_volumes(state, &shared.controllers).into_iter().for_each(|volume| shared.add_volume(volume));
     let space = Space::new(&shared, root.map_or(1, |r| r.next_segment_seq));
-    let capacity = shared.layout.geometry().capacity();
+    let capacity = Medium::ALL.map(|medium| shared.protections.on(medium).capacity_as_promised());
     let candidates = Candidates::new(shared.policies.cleaning, shared.policies.victim, capacity);
     let home = Home::new(space, Cleaning::new(candidates), state.clone(), *array, *generation);
     Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))

@@ -96,7 +96,7 @@ impl Readmitter {
         });
         let found: Result<Vec<_>, ArrayError> = found.await.into_iter().collect();
         if self.reactor.was_disturbed(group, silences) {
-            let parity = self.reactor.shared.layout.geometry().parity;
+            let parity = self.reactor.shared.layout.shape(group).parity;
             Guardian::of(&self.reactor).settle_before_session(group).map_err(|waits_for| ArrayError::Silent {
                 group,
                 waits_for: waits_for.to_string(),
@@ -112,7 +112,7 @@ impl Readmitter {
         let (group, segment) = self.reactor.shared.segments.locate(seg);
         let (mut row, mut life, mut newest) = (0, None, 0);
         let mut lost = LostBlocks::default();
-        while self.reactor.shared.protections.rows_at(row) > 0 {
+        while self.reactor.shared.shapes(group).rows_at(row) > 0 {
             let silences = self.reactor.silences(group);
             let look = Scanner::of(&self.reactor).look_at(group, segment, row, life).await;
             if let Some(copy) = look.newer.first() {
@@ -140,7 +140,7 @@ impl Readmitter {
             self.make_stripe_good(&stripe, task, &mut lost).await?;
         }
         if task.writes {
-            self.end_columns(segment, row, task).await?;
+            self.end_columns((group, segment), row, task).await?;
         }
         Ok(lost)
     }
@@ -211,8 +211,13 @@ impl Readmitter {
     }
 
     /// Behind the last stripe of a segment there must be nothing that could pass for another one.
-    async fn end_columns(&self, segment: SegmentId, end_row: u32, task: &Task) -> Result<(), ArrayError> {
-        if self.reactor.shared.protections.rows_at(end_row) == 0 {
+    async fn end_columns(
+        &self,
+        (group, segment): (GroupId, SegmentId),
+        end_row: u32,
+        task: &Task,
+    ) -> Result<(), ArrayError> {
+        if self.reactor.shared.shapes(group).rows_at(end_row) == 0 {
             return Ok(());
         }
         for of in &task.members {

@@ -121,7 +121,7 @@ impl Restorer {
             };
         }
         if session == state.session {
-            let expected = shape_of(reactor.shared.layout.geometry(), &reactor.shared.protections);
+            let expected = shape_of(&reactor.shared.protections);
             return match shape == expected {
                 true => Ok(Some(found)),
                 false => Err(unusable("its cells are of another shape than the array's stripes".into())),
@@ -187,7 +187,7 @@ impl Restorer {
         let changed = |what| RestoreError::Changed { cell: remains.cell, what };
         let OpenStripe { rotation, reactor, .. } = left.place;
         let place = self.place(&left.place).ok_or_else(|| changed(Changed::NoPlace))?;
-        let geometry = shared.protections.shape(rotation.protection()).expect("its place was found");
+        let geometry = shared.shapes(place.group).shape(rotation.protection()).expect("its place was found");
         let mut stripe = Stripe::allocate(&self.reactor.rt, None, shared.protections.tallest(), geometry, place);
         let mut block = [0; BLOCK];
         for (slot, entry) in (0..).zip(left.entries) {
@@ -221,7 +221,9 @@ impl Restorer {
         let exists = place.group.index() < shared.layout.groups()
             && place.segment.0 < shared.layout.segments(place.group)
             && shared.group_state(place.group) != cygnus_format::GroupState::Retired;
-        let geometry = shared.protections.shape(place.rotation.protection()).filter(|_| exists)?;
+        let geometry = Some(place.group)
+            .filter(|_| exists)
+            .and_then(|group| shared.shapes(group).shape(place.rotation.protection()))?;
         let rows = geometry.full_rows_at(place.start_row);
         let is_so = |rotation: Rotation| rotation == self.reactor.columns_of_shape(&geometry, place.segment);
         let fits = rows > 0 && place.rows == rows && place.header_blocks == geometry.header_blocks(rows);

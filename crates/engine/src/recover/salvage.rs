@@ -10,10 +10,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cygnus_format::{ArrayState, GroupState, MemberState, SPARE, Standing, StripeHeader, Superblock};
+use cygnus_format::{GroupState, MemberState, SPARE, Standing, StripeHeader, Superblock};
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
-use cygnus_types::{BLOCK, Lba, MemberIx, VolumeId};
+use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, VolumeId};
 
 use crate::array::Array;
 use crate::error::ArrayError;
@@ -228,7 +228,6 @@ fn places(
         }
         !is_current
     });
-    let (width, losses) = (usize::from(state.geometry.width()), state.geometry.losses());
     for Candidate { device, superblock, .. } in candidates {
         // What was a member of a group that has left knows nothing of one that has its number now.
         if state.standing(&superblock) == Standing::Left {
@@ -236,9 +235,11 @@ fn places(
             continue;
         }
         let ix = superblock.member.index();
-        let group = places.chunks(width).nth(ix / width);
-        let lacking = group.map_or(0, |members| members.iter().filter(|m| m.is_none()).count());
-        if superblock.member == SPARE || lacking <= losses || places[ix].is_some() {
+        let group = state.group_of(superblock.member);
+        let lacking = |group| places[state.numbers_of(group)].iter().filter(|m| m.is_none()).count();
+        let losses = |group: GroupId| state.geometry.with_raid(state.groups[group.index()].raid).losses();
+        let can_do_without = group.is_none_or(|group| lacking(group) <= losses(group));
+        if superblock.member == SPARE || can_do_without || places[ix].is_some() {
             remarks.push(format!("{} is stale or a spare, and is not needed", device.name));
             continue;
         }
@@ -257,7 +258,9 @@ async fn identify(rt: &Runtime, nameless: Vec<DeviceInfo>, assembly: &mut Assemb
     for device in nameless {
         for segment in 0..PROBED {
             let offset = layout.geometry().device_offset(segment, 0);
-            let bytes = protections.header_blocks_at(0) as usize * BLOCK;
+            let bytes = protections.each().map(|shape| shape.header_blocks(shape.full_rows_at(0))).max().unwrap_or(0)
+                as usize
+                * BLOCK;
             let buf = rt.alloc(bytes);
             if offset + bytes as u64 > device.size || rt.read(device.ix, offset, buf.full()).await.is_err() {
                 continue;
@@ -279,17 +282,16 @@ async fn identify(rt: &Runtime, nameless: Vec<DeviceInfo>, assembly: &mut Assemb
 
 /// Whether any group lacks members; the remarks tell which lack more than their parity covers.
 fn lacks_members(assembly: &Assembly, remarks: &mut Vec<String>) -> bool {
-    let ArrayState { geometry, groups, .. } = &assembly.superblock.state;
+    let state = &assembly.superblock.state;
     let mut any = false;
-    for (group, members) in assembly.devices.chunks(usize::from(geometry.width())).enumerate() {
-        if groups[group].state == GroupState::Retired {
-            continue;
-        }
-        let missing = members.iter().filter(|m| m.is_none()).count();
+    for (number, group) in state.groups.iter().enumerate().filter(|(_, group)| group.state != GroupState::Retired) {
+        let members = state.numbers_of(GroupId(number as u16));
+        let missing = assembly.devices[members].iter().filter(|device| device.is_none()).count();
         any |= missing > 0;
-        if missing > geometry.losses() {
-            let parity = geometry.parity;
-            remarks.push(format!("R-group {group} lacks {missing} members, of which its parity covers {parity}"));
+        let shape = state.geometry.with_raid(group.raid);
+        if missing > shape.losses() {
+            let parity = shape.parity;
+            remarks.push(format!("R-group {number} lacks {missing} members, of which its parity covers {parity}"));
         }
     }
     any

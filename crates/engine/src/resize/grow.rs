@@ -8,7 +8,7 @@
 //! It gets the lowest number that no group has, and the lowest addresses: those of groups that have left come first
 //! ([`crate::resize::retire`] says why nothing can take the one for the other).
 
-use cygnus_format::{ArrayState, GroupState, InvalidState, MAX_GROUPS, MAX_MEMBERS, Superblock};
+use cygnus_format::{ArrayState, GroupState, InvalidState, MAX_GROUPS, MAX_MEMBERS, Raid, Superblock};
 use cygnus_runtime::DeviceInfo;
 use cygnus_types::{ByteSize, GroupId, Medium, MemberIx, counted};
 
@@ -21,7 +21,7 @@ use crate::error::{ArrayError, GroupError};
 use crate::peers::ToOwner;
 use crate::recover::assemble::{Found, inspect};
 use crate::recover::create::{check_sizes, describe_members, segments_on};
-use crate::recover::media::{check_mix, media};
+use crate::recover::media::{NewGroup, check_mix, groups_of};
 use crate::recover::slots::write_superblock;
 use crate::recover::zones::check_zones;
 use crate::resize::turn::{Turn, recompute_usable};
@@ -43,6 +43,10 @@ pub struct Added {
 pub struct AddedGroup {
     /// Which.
     pub group: GroupId,
+    /// How many columns it has.
+    pub raid: Raid,
+    /// The number of its first member.
+    pub first_member: MemberIx,
     /// Its segments.
     pub segments: u32,
     /// Bytes of its members that stay unused, because the smallest one counts.
@@ -77,16 +81,17 @@ impl Array {
             let reactor = &array.reactor;
             reactor.shared.check_fault()?;
             let _turn = Turn::take(reactor)?;
-            let width = usize::from(reactor.shared.layout.geometry().width());
-            array.check_new(&devices, width)?;
+            array.check_new(&devices)?;
             let _taken = Taken::new(reactor, devices.iter().map(|device| device.ix).collect());
             if !force {
                 array.refuse_used_by_others(&devices).await?;
             }
-            let (planned, groups) = array.plan(&devices, width, &media)?;
+            let (planned, groups) = array.plan(&devices, &media)?;
             let added = groups.iter().map(|&group| {
                 let desc = &planned.groups[group.index()];
-                AddedGroup { group, segments: desc.segments(), unused: ByteSize(desc.unused_bytes()) }
+                let first_member = MemberIx(planned.numbers_of(group).start as u16);
+                let (raid, segments, unused) = (desc.raid, desc.segments(), ByteSize(desc.unused_bytes()));
+                AddedGroup { group, raid, first_member, segments, unused }
             });
             let added: Vec<AddedGroup> = added.collect();
             let stamped = array.stamp(&devices, &groups, &planned).await;
@@ -112,19 +117,15 @@ impl Array {
 
     /// The state with groups of these devices, joining, and their numbers. Numbers and addresses that it gives them stay
     /// theirs: nobody but who has the turn gives out any.
-    fn plan(
-        &self,
-        devices: &[DeviceInfo],
-        width: usize,
-        said: &[Medium],
-    ) -> Result<(ArrayState, Vec<GroupId>), GroupError> {
+    fn plan(&self, devices: &[DeviceInfo], said: &[Medium]) -> Result<(ArrayState, Vec<GroupId>), GroupError> {
         let reactor = &self.reactor;
         let mut state = reactor.home().state.borrow().clone();
         let mut groups = Vec::new();
-        let media = media(&reactor.rt, devices, width, said, (&state, &reactor.shared.policies))?;
-        for (devices, medium) in devices.chunks(width).zip(media) {
+        let raid_on = |medium| reactor.shared.protections.on(medium).as_promised().raid();
+        let new = groups_of(&reactor.rt, devices, raid_on, said, (&state, &reactor.shared.policies))?;
+        for NewGroup { devices, medium, raid } in new {
             let (segments, members) = (segments_on(devices, &state.geometry), describe_members(&reactor.rt, devices));
-            let admitted = state.admit(segments, medium, members, GroupState::Joining);
+            let admitted = state.admit(segments, (medium, raid), members, GroupState::Joining);
             groups.push(admitted.map_err(GroupError::NoAddresses)?);
         }
         check_mix(&state, &reactor.shared.policies)?;
@@ -135,18 +136,23 @@ impl Array {
         }
     }
 
-    fn check_new(&self, devices: &[DeviceInfo], width: usize) -> Result<(), GroupError> {
+    fn check_new(&self, devices: &[DeviceInfo]) -> Result<(), GroupError> {
         let reactor = &self.reactor;
-        if devices.is_empty() || !devices.len().is_multiple_of(width) {
-            let geometry = reactor.shared.layout.geometry();
-            let (data, parity, given) = (geometry.data, geometry.parity, devices.len());
+        let [raid, others] = Medium::ALL.map(|medium| reactor.shared.protections.on(medium).as_promised().raid());
+        let (given, width) = (devices.len(), usize::from(raid.width()));
+        if devices.is_empty() || raid == others && !given.is_multiple_of(width) {
+            let (data, parity) = (raid.data, raid.parity);
             return Err(GroupError::NotWhole { data, parity, width, given, over: given % width });
         }
-        let there = reactor.home().state.borrow().groups.iter().filter(|g| g.state != GroupState::Retired).count();
-        let groups = there + devices.len() / width;
-        if groups > MAX_GROUPS || groups * width > MAX_MEMBERS {
-            return Err(GroupError::TooMany { groups, members: groups * width });
+        let state = reactor.home().state.borrow();
+        let there = || state.groups.iter().filter(|group| group.state != GroupState::Retired);
+        // Where groups differ in width, the layout tells of too many members.
+        let groups = there().count() + given.div_ceil(raid.width().max(others.width()).into());
+        let members = there().map(|group| group.members.len()).sum::<usize>() + given;
+        if groups > MAX_GROUPS || members > MAX_MEMBERS {
+            return Err(GroupError::TooMany { groups, members });
         }
+        drop(state);
         for (at, device) in devices.iter().enumerate() {
             let twice = devices[..at].iter().any(|other| other.ix == device.ix);
             if twice || Seats::of(reactor).is_in_use(device.ix) {
@@ -175,8 +181,9 @@ impl Array {
     /// Makes the devices ready, and writes superblocks that show their groups as joining.
     async fn stamp(&self, devices: &[DeviceInfo], groups: &[GroupId], state: &ArrayState) -> Result<(), GroupError> {
         let layout = state.layout().map_err(GroupError::NoAddresses)?;
-        for (devices, &group) in devices.chunks(usize::from(state.geometry.width())).zip(groups) {
-            for (column, device) in (0..).zip(devices) {
+        let mut devices = devices.iter();
+        for &group in groups {
+            for (column, device) in (0..layout.width(group)).zip(devices.by_ref()) {
                 let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
                 Preparer::of(&self.reactor).prepare(layout.segments(group), device).await.map_err(io)?;
                 self.stamp_one(device, layout.member(group, column), state).await?;
@@ -211,13 +218,13 @@ impl Array {
     fn take_in(&self, groups: &[GroupId], planned: &ArrayState, devices: &[DeviceInfo]) {
         let (shared, home) = (&self.reactor.shared, self.reactor.home());
         let mut state = home.state.borrow_mut();
-        for (&group, devices) in groups.iter().zip(devices.chunks(usize::from(planned.geometry.width()))) {
+        let mut left = devices;
+        for &group in groups {
             let mut desc = planned.groups[group.index()].clone();
+            let devices = left.split_off(..desc.members.len()).expect("the group was planned for them");
             member_state::change_group(&mut desc, GroupState::InService);
             shared.add_group(group, &desc, devices);
-            for column in 0..planned.geometry.width() {
-                home.forget_member(shared.layout.member(group, column));
-            }
+            shared.layout.members_of(group).for_each(|member| home.forget_member(member));
             match state.groups.get_mut(group.index()) {
                 Some(left) => {
                     assert_eq!(left.state, GroupState::Retired, "the number of {group} is another one's");

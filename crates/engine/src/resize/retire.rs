@@ -216,7 +216,7 @@ impl Retirement {
     fn is_filled_or_claimed(&self, group: GroupId) -> bool {
         let (home, layout) = (self.reactor.home(), &self.reactor.shared.layout);
         let is_here = |member: MemberIx| layout.column_of(member).0 == group;
-        let mut members = (0..layout.geometry().width()).map(|column| self.reactor.shared.member(group, column).1);
+        let mut members = (0..layout.width(group)).map(|column| self.reactor.shared.member(group, column).1);
         members.any(MemberShared::is_awaited)
             || home.fills.all.borrow().iter().any(|fill| is_here(fill.member))
             || home.places.claimed.borrow().iter().any(|&member| is_here(member))
@@ -299,7 +299,7 @@ impl Retirement {
     /// Takes the members of a group out of service; says which devices they had.
     fn release_members(&self, group: GroupId) -> Vec<Released> {
         let segments = self.reactor.shared.layout.segments(group);
-        let columns = 0..self.reactor.shared.layout.geometry().width();
+        let columns = 0..self.reactor.shared.layout.width(group);
         let members = columns.map(|column| self.reactor.shared.member(group, column).1);
         members.filter_map(|state| Some(Released { dev: state.release()?, name: state.name(), segments })).collect()
     }

@@ -7,7 +7,7 @@ use cygnus_runtime::either;
 use cygnus_types::{Medium, Nanos, ReactorId};
 
 use crate::reactor::Reactor;
-use crate::space::manager::on_medium;
+use crate::space::manager::{group_id, on_medium};
 use crate::write::admission::Pace;
 use crate::write::grant::Grant;
 use crate::write::lane::Lane;
@@ -65,7 +65,7 @@ impl Reactor {
         // As long as not all of the space is live data, there is garbage to be had.
         let cleanable = space.cleaning.is_some() || space.is_starving();
         let per_segment = space.writers_pace(&self.shared, &views);
-        let capacity = u64::from(self.shared.protections.capacity());
+        let capacity = u64::from(self.shared.shapes(group_id(space.front_end)).capacity());
         let of_turn = per_segment / capacity;
         let pressure = self.shared.policies.pressure;
         let pace = |medium: Medium, views: &[GroupView], released: &[GroupView]| {

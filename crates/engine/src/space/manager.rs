@@ -64,7 +64,7 @@ pub(crate) fn checkpoint_segments(layout: &Layout, protections: &Protections, ma
         true => layout.end_frame().div_ceil(PROTECTION_PAGE_FRAMES.into()),
         false => 0,
     };
-    let blocks = (checkpoint_pages(mapped) + table) * u64::from(layout.geometry().checkpoint_copies());
+    let blocks = (checkpoint_pages(mapped) + table) * u64::from(protections.checkpoint_copies());
     blocks.div_ceil(u64::from(protections.checkpoint_capacity())) + 1
 }
 
@@ -358,7 +358,7 @@ impl Space {
     /// Blocks that can move at once within a group. Half of what is free stays for those that come before anything that was
     /// emptied is given back.
     pub(crate) fn room_to_move(&self, shared: &Shared, group: usize) -> u32 {
-        self.free_in(group) / 2 * shared.layout.geometry().capacity()
+        self.free_in(group) / 2 * shared.layout.shape(group_id(group)).capacity()
     }
 
     /// Segments of a group that nobody can empty, where that matters.
@@ -491,8 +491,8 @@ impl Space {
         let seg = self.free[group].pop_front()?;
         let segment_seq = self.next_segment_seq;
         self.next_segment_seq += 1;
-        shared.segments.open(seg, owner, segment_seq, shared.protections.of_lane(lane));
         let (group, segment) = shared.segments.locate(seg);
+        shared.segments.open(seg, owner, segment_seq, shared.shapes(group).of_lane(lane));
         Some(Grant { seg, group, segment, segment_seq, shape: shared.segments.shape(seg) })
     }
 }
@@ -529,7 +529,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::space::usable::{Mapped, data_blocks, usable_of};
+    use crate::space::usable::{data_blocks, usable_of};
 
     fn geometries() -> impl Strategy<Value = Geometry> {
         (1..8_u8, 0..3_u8, 0..3_u32, 0..6_u32, 1..40_u32).prop_map(|(data, parity, chunk, rows, stripes)| {
@@ -561,22 +561,24 @@ mod tests {
             page in 0..4_u32,
             streams in 0..Streams::ALL.len(),
         ) {
-            let Ok(protections) = Protections::new(geometry, geometry.parity + more) else { return Ok(()) };
+            let Ok(protections) = Protections::alike(geometry, geometry.parity + more) else { return Ok(()) };
+            let shapes = protections.on(Medium::Flash);
             let policies = Policies { streams: Streams::ALL[streams], ..Preset::ALL[preset].policies() };
             let ends = segments.iter().scan(0, |end, &frames| {
                 *end += frames;
                 Some(*end)
             });
             let extents: Vec<_> =
-                ends.zip(&segments).map(|(end, &frames)| [cygnus_format::Extent { first: end - frames, frames }]).collect();
+                ends.zip(&segments).map(|(end, &frames)| (geometry.raid(), [cygnus_format::Extent { first: end - frames, frames }])).collect();
             let layout = Layout::new(geometry, extents).unwrap();
             let page = (1 << page).min(geometry.chunk_blocks) as u8;
-            let mapped = Mapped { blocks: data_blocks(&protections, &segments, over_provisioning, &policies), page };
-            let usable = usable_of(&layout, &protections, &segments, mapped, over_provisioning, &policies, reactors);
+            let mapped = data_blocks(shapes, &segments, over_provisioning, &policies);
+            let checkpoint = checkpoint_segments(&layout, &protections, mapped);
+            let usable = usable_of(shapes, &segments, page, checkpoint, over_provisioning, &policies, reactors);
             if usable == 0 {
                 return Ok(());
             }
-            let capacity = u64::from(protections.capacity_of_pages(page));
+            let capacity = u64::from(shapes.capacity_of_pages(page));
             let checkpoint = checkpoint_segments(&layout, &protections, usable);
             let groups = segments.len() as u64;
             let all: u64 = segments.iter().map(|&n| u64::from(n)).sum();

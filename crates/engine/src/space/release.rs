@@ -58,7 +58,7 @@ impl Releaser {
         let mut ranges = Vec::new();
         for (group, segment, segments) in self.ranges_of(&segs) {
             let bytes = geometry.segment_bytes() * u64::from(segments);
-            for column in 0..geometry.width() {
+            for column in 0..self.reactor.shared.layout.width(group) {
                 let (member, state) = self.reactor.shared.member(group, column);
                 let offset = geometry.device_offset(segment.0, 0);
                 ranges.extend(state.devices_to_write().map(|dev| (member, dev, offset..offset + bytes)));

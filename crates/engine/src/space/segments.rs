@@ -29,7 +29,7 @@ struct Segment {
     discards: AtomicU64,
     /// Blocks that exist only here, in stripes that cannot protect them, until recovery has written them anew.
     rescues: AtomicU32,
-    /// What it is protected by, as [`Protection::to_byte`] has it; 0: as the array as a whole.
+    /// What it is protected by, as [`Protection::to_byte`] has it; 0 where no group has a segment.
     protection: AtomicU8,
     /// What the group stores on that it belongs to: a [`Medium`].
     medium: AtomicU8,
@@ -56,6 +56,10 @@ impl SegmentTable {
         let span = layout.geometry().frame_blocks();
         let table = Self { pages, span, layout, changed: Changed::new(), damaged: AtomicU32::new(0) };
         table.make_room(table.layout.end_frame() as usize);
+        for group in (0..table.layout.groups()).map(|group| GroupId(group as u16)) {
+            let promised = table.layout.shape(group).protection();
+            table.of_group(group).for_each(|seg| table.set_protection(seg, promised));
+        }
         table
     }
 
@@ -65,12 +69,13 @@ impl SegmentTable {
         }
     }
 
-    /// Makes frames ready that no group has and a group on this medium is to have: free segments, which are withheld for now.
-    pub(crate) fn take_in(&self, frames: impl Iterator<Item = u32>, on: Medium) {
+    /// Makes frames ready that no group has and a group on this medium is to have, whose segments are protected so: free segments, which
+    /// are withheld for now.
+    pub(crate) fn take_in(&self, frames: impl Iterator<Item = u32>, (on, promised): (Medium, Protection)) {
         for frame in frames {
             self.make_room(frame as usize + 1);
             let Segment { live, residence, newest, discards, rescues, protection, medium } = self.at(SegIx(frame));
-            protection.store(0, Ordering::Release);
+            protection.store(promised.to_byte(), Ordering::Release);
             medium.store(on as u8, Ordering::Release);
             newest.store(0, Ordering::Relaxed);
             live.store(0, Ordering::Relaxed);
@@ -121,7 +126,7 @@ impl SegmentTable {
         self.layout.segment_of(seg.0).expect("segments of groups that have left are on no list")
     }
 
-    /// The segment in which an address lies: all groups have the same width, so one division tells.
+    /// The segment in which an address lies: all frames are alike, so one division tells.
     #[inline]
     pub(crate) fn of(&self, pba: Pba) -> SegIx {
         SegIx((pba.0 / self.span) as u32)
@@ -170,10 +175,8 @@ impl SegmentTable {
     /// What a segment is protected by. Meaningful while it holds anything.
     #[inline]
     pub(crate) fn protection(&self, seg: SegIx) -> Protection {
-        match self.at(seg).protection.load(Ordering::Acquire) {
-            0 => self.layout.geometry().protection(),
-            byte => Protection::from_byte(byte).expect("only protections are stored"),
-        }
+        let byte = self.at(seg).protection.load(Ordering::Acquire);
+        Protection::from_byte(byte).expect("each segment of a group has one")
     }
 
     /// Notes what a segment is protected by, as its headers or a checkpoint say.
@@ -184,7 +187,7 @@ impl SegmentTable {
     /// The shape of a segment's columns and stripes.
     #[inline]
     pub(crate) fn shape(&self, seg: SegIx) -> Geometry {
-        let shape = self.layout.geometry().protected_by(self.protection(seg));
+        let shape = self.layout.shape(self.locate(seg).0).protected_by(self.protection(seg));
         shape.expect("no segment has a protection that its columns are too few for")
     }
 

@@ -1,6 +1,6 @@
 //! How much volumes may hold.
 
-use cygnus_format::{ArrayState, GroupState, Layout};
+use cygnus_format::{ArrayState, GroupDesc, GroupState};
 use cygnus_policy::{FrontEnd, ParityPlacement, Policies, Preset, Streams, UntilFull, Victim};
 use cygnus_types::{ByteSize, Medium};
 
@@ -8,7 +8,7 @@ use crate::error::ArrayError;
 use crate::planted::{self, Bug};
 use crate::space::held::Usable;
 use crate::space::manager::checkpoint_segments;
-use crate::space::protections::Protections;
+use crate::space::protections::{Protections, Shapes};
 
 /// The choices for all policy points, by what an array's superblocks say.
 ///
@@ -90,13 +90,18 @@ pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: u
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let protections = Protections::of(state)?;
     let in_service = || state.groups.iter().filter(|group| group.state == GroupState::InService);
-    let all: Vec<u32> = in_service().map(|group| group.segments()).collect();
+    let groups_on =
+        |medium| -> Vec<u32> { in_service().filter(|group| group.medium == medium).map(GroupDesc::segments).collect() };
     let permille = state.over_provisioning_permille;
     let page = state.volumes.iter().map(|volume| volume.paging.blocks()).max().unwrap_or(1);
-    let mapped = Mapped { blocks: data_blocks(&protections, &all, permille, policies), page };
+    let data_on = |medium| data_blocks(protections.on(medium), &groups_on(medium), permille, policies);
+    let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
+        false => checkpoint_segments(&layout, &protections, Medium::ALL.map(data_on).iter().sum()),
+        true => 0,
+    };
     let on = |medium| {
-        let groups: Vec<u32> = in_service().filter(|g| g.medium == medium).map(|g| g.segments()).collect();
-        let usable = || usable_of(&layout, &protections, &groups, mapped, permille, policies, reactors);
+        let (groups, shapes) = (groups_on(medium), protections.on(medium));
+        let usable = || usable_of(shapes, &groups, page, checkpoint, permille, policies, reactors);
         (!groups.is_empty()).then(usable)
     };
     Ok(Usable(Medium::ALL.map(on)))
@@ -112,39 +117,29 @@ fn data_segments(groups: &[u32], policies: &Policies) -> u64 {
 
 /// Blocks in these, but for what over-provisioning keeps.
 pub(crate) fn data_blocks(
-    protections: &Protections,
+    shapes: &Shapes,
     groups: &[u32],
     over_provisioning_permille: u16,
     policies: &Policies,
 ) -> u64 {
-    let blocks = data_segments(groups, policies) * u64::from(protections.capacity());
+    let blocks = data_segments(groups, policies) * u64::from(shapes.capacity());
     blocks * (1000 - u64::from(over_provisioning_permille)) / 1000
 }
 
-/// What is mapped at most: so many blocks, in pages of up to so many.
-#[derive(Clone, Copy)]
-pub(crate) struct Mapped {
-    pub blocks: u64,
-    pub page: u8,
-}
-
-/// What volumes may hold in groups of so many segments, where checkpoints are of what is `mapped`.
+/// What volumes may hold in groups on one medium, of so many segments of these shapes, with pages of so many blocks at most, where a
+/// checkpoint takes so many segments.
 pub(crate) fn usable_of(
-    layout: &Layout,
-    protections: &Protections,
+    shapes: &Shapes,
     groups: &[u32],
-    mapped: Mapped,
+    page: u8,
+    checkpoint: u64,
     over_provisioning_permille: u16,
     policies: &Policies,
     reactors: usize,
 ) -> u64 {
-    let capacity = u64::from(protections.capacity_of_pages(mapped.page));
+    let capacity = u64::from(shapes.capacity_of_pages(page));
     let segments = data_segments(groups, policies);
-    let by_rule = data_blocks(protections, groups, over_provisioning_permille, policies);
-    let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
-        false => checkpoint_segments(layout, protections, mapped.blocks),
-        true => 0,
-    };
+    let by_rule = data_blocks(shapes, groups, over_provisioning_permille, policies);
     // Of each stream of cleaning one that is kept free, and one that is begun.
     let of_streams = 2 * policies.streams.of_cleaning_beside();
     let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1 + of_streams)).sum();
@@ -153,7 +148,7 @@ pub(crate) fn usable_of(
     let in_use = reactors as u64 * of_a_reactor + checkpoint * 3 + reserved + 2;
     // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
     // moving it costs the space it gains.
-    let filled = capacity.saturating_sub(u64::from(protections.most_slots()) / 4);
+    let filled = capacity.saturating_sub(u64::from(shapes.most_slots()) / 4);
     by_rule.min(segments.saturating_sub(in_use) * filled)
 }
 

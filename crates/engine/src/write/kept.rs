@@ -43,16 +43,16 @@ pub(crate) struct Kept {
 }
 
 /// What a session's cells are like.
-pub(crate) fn shape_of(geometry: &Geometry, protections: &Protections) -> KeptShape {
+pub(crate) fn shape_of(protections: &Protections) -> KeptShape {
     let discards = |shape: Geometry| {
         let capacity = |rows| shape.discard_capacity(shape.header_blocks(rows), rows);
         (0..=shape.stripe_rows).map(capacity).max().unwrap_or(0)
     };
     KeptShape {
-        width: geometry.width(),
+        width: protections.each().map(|shape| shape.width()).max().unwrap_or(0),
         column_blocks: protections.tallest(),
-        slots: protections.shapes().map(|shape| shape.slots(shape.stripe_rows)).max().unwrap_or(0),
-        discards: protections.shapes().map(discards).max().unwrap_or(0) as u32,
+        slots: protections.each().map(|shape| shape.slots(shape.stripe_rows)).max().unwrap_or(0),
+        discards: protections.each().map(discards).max().unwrap_or(0) as u32,
     }
 }
 

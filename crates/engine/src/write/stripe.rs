@@ -150,8 +150,9 @@ impl Stripe {
     ) -> Self {
         let rows = geometry.stripe_rows;
         let width = usize::from(geometry.width());
-        let (record, columns) = match cell {
-            Some(Cell { record, columns }) => (Some(record), columns),
+        let (record, columns): (_, Vec<Buf>) = match cell {
+            // Cells are as wide as the widest group.
+            Some(Cell { record, columns }) => (Some(record), columns.into_iter().take(width).collect()),
             None => (None, (0..width).map(|_| rt.alloc(tallest as usize * BLOCK)).collect()),
         };
         assert_eq!(columns.len(), width, "a buffer for each column");

@@ -197,7 +197,9 @@ impl Writer {
     }
 
     fn stripe_object(&mut self, reactor: &Reactor, geometry: Geometry, place: StripePlace) -> Stripe {
-        while let Some(idle) = self.idle.pop() {
+        // Cleaning goes from one medium to the other, and groups there may be of other width.
+        while let Some(at) = self.idle.iter().rposition(|idle| idle.geometry().width() == geometry.width()) {
+            let idle = self.idle.swap_remove(at);
             if let Ok(mut stripe) = Rc::try_unwrap(idle)
                 && stripe.is_idle()
             {

@@ -196,7 +196,7 @@ fn copies_that_go_with_another_streams_stripe_are_missed() {
 fn streams_are_refused_where_they_cannot_be() {
     let refused = |how: CreateOptions| {
         let world = World::new(7);
-        let disks = disks(&world, how.groups * 3);
+        let disks = disks(&world, 3 * how.groups.unwrap());
         let how = CreateOptions { segment: Some(ByteSize(512 << 10)), ..how };
         session(&world, &disks, |rt, devices| async move { create(&rt, &devices, &how).await.unwrap_err().to_string() })
     };

@@ -34,6 +34,7 @@ mod sample;
 mod scrub;
 mod serial;
 mod sessions;
+mod shapes;
 mod slots;
 mod slow;
 mod sparse;

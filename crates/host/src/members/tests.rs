@@ -40,6 +40,7 @@ fn state(name: &str, array: u64) -> ArrayState {
                 extents: vec![Extent { first: 8 * g as u32, frames: 8 }],
                 state: GroupState::InService,
                 medium: Medium::Flash,
+                raid: GEOMETRY.raid(),
                 members: (3 * g..3 * g + 3).map(member).collect(),
             })
             .collect(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use syn::{ImplItem, Item, Type};
 
 /// Methods that `Reactor` has, in all files of the engine. The number may only become smaller.
-const METHODS: usize = 79;
+const METHODS: usize = 78;
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

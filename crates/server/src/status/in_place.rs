@@ -68,6 +68,8 @@ fn groups(array: &Status) -> Vec<GroupStatus> {
         index,
         segments: array.regions,
         capacity_bytes: u64::from(array.regions) * array.region.0 * u64::from(array.data),
+        data_columns: array.data.into(),
+        parity_columns: array.parity.into(),
         missing_devices: lost(members),
         medium: None,
         activity: None,

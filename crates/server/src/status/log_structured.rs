@@ -22,9 +22,8 @@ pub fn status(
     scrubbed: Option<cygnus_engine::ScrubReport>,
     serving: Serving<'_>,
 ) -> ArrayStatus {
-    let width = usize::from(engine.data) + usize::from(engine.parity);
-    let lost =
-        |group: usize| engine.members[group * width..][..width].iter().filter(|member| !member.is_online()).count();
+    let is_lost = |member: &&MemberStatus| !member.is_online();
+    let lost = |group: usize| engine.members.iter().filter(|m| m.group.index() == group).filter(is_lost).count();
     // A group that has left keeps its number and is not shown.
     let there = |group: &cygnus_types::GroupId| engine.groups[group.index()].state != GroupState::Retired;
     let shown = engine.groups.iter().enumerate().filter(|(_, group)| there(&group.id));
@@ -204,6 +203,8 @@ fn group_status(group: &cygnus_engine::GroupStatus, missing_devices: u32) -> Gro
         index: group.id.0.into(),
         segments: empty + group.open + full,
         capacity_bytes: group.capacity_blocks * BLOCK as u64,
+        data_columns: group.raid.data.into(),
+        parity_columns: group.raid.parity.into(),
         missing_devices,
         medium: Some(MediumName(group.medium)),
         activity: Some(GroupActivity {

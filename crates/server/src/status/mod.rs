@@ -135,6 +135,9 @@ fn suspended(of: &cygnus_engine::Suspended, waited: Nanos, requests_wait: Nanos)
 pub fn growth(added: &cygnus_engine::Added, now: &cygnus_engine::ArrayStatus) -> Growth {
     let one = |group: &cygnus_engine::AddedGroup| AddedGroup {
         index: group.group.0.into(),
+        first_member: group.first_member.0.into(),
+        data_columns: group.raid.data.into(),
+        parity_columns: group.raid.parity.into(),
         segments: group.segments,
         unused_bytes: group.unused.0,
     };

@@ -8,7 +8,7 @@ use cygnus_engine::{policies_of, until_full_of, usable_bytes};
 use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_host::state::ArrayRecord;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, GroupId, MemberIx};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, MemberIx};
 
 /// What is said of a member that was served without the others while they were served without it.
 const PARTED: &str = "went on without the other members, and they without it";
@@ -18,7 +18,7 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
     let state = &assembly.newest.state;
     let devices = devices(assembly, record);
     let groups = groups(state, &devices);
-    let well = health(&groups, state.geometry.parity);
+    let well = health(&groups);
     let policies = policies_of(state).ok();
     let mut oddities = assembly.oddities.clone();
     let is_here_and_out = |device: &DeviceStatus| device.state == DeviceState::Failed || device.is_back();
@@ -48,9 +48,9 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
 
 fn devices(assembly: &Assembly, record: &ArrayRecord) -> Vec<DeviceStatus> {
     let state = &assembly.newest.state;
-    let width = usize::from(state.geometry.width());
     let one = |(index, (desc, found)): (usize, (&MemberDesc, &Option<Member>))| {
-        let (member, group) = (MemberIx(index as u16), GroupId((index / width) as u16));
+        let member = MemberIx(index as u16);
+        let group = state.group_of(member).expect("each member is of a group");
         let path = found.as_ref().map(|found| found.path.display().to_string()).or_else(|| remembered(record, member));
         let device = DeviceStatus {
             size_bytes: found.as_ref().map_or(0, |found| found.size),
@@ -73,14 +73,18 @@ fn groups(state: &cygnus_format::ArrayState, devices: &[DeviceStatus]) -> Vec<Gr
         let lost = |device: &&DeviceStatus| device.group == group && device.state != DeviceState::Online;
         devices.iter().filter(lost).count() as u32
     };
-    let segment_data = u64::from(state.geometry.segment_blocks) * u64::from(state.geometry.data) * BLOCK as u64;
+    let segment_data = |group: &cygnus_format::GroupDesc| {
+        u64::from(state.geometry.segment_blocks) * u64::from(group.raid.data) * BLOCK as u64
+    };
     (0..)
         .zip(&state.groups)
         .filter(|(_, group)| group.state != GroupState::Retired)
         .map(|(index, group)| GroupStatus {
             index,
             segments: group.segments(),
-            capacity_bytes: u64::from(group.segments()) * segment_data,
+            capacity_bytes: u64::from(group.segments()) * segment_data(group),
+            data_columns: group.raid.data.into(),
+            parity_columns: group.raid.parity.into(),
             missing_devices: gone(index),
             medium: state.in_place.is_none().then_some(MediumName(group.medium)),
             activity: None,
@@ -119,11 +123,11 @@ pub fn volumes(assembly: &Assembly) -> Vec<VolumeStatus> {
 }
 
 /// How well an array of these groups is.
-fn health(groups: &[GroupStatus], parity: u8) -> ArrayState {
-    match groups.iter().map(|group| group.missing_devices).max().unwrap_or(0) {
-        0 => ArrayState::Healthy,
-        missing if missing <= u32::from(parity) => ArrayState::Degraded,
-        _ => ArrayState::Failed,
+fn health(groups: &[GroupStatus]) -> ArrayState {
+    match () {
+        () if groups.iter().all(|group| group.missing_devices == 0) => ArrayState::Healthy,
+        () if groups.iter().all(|group| group.missing_devices <= group.parity_columns) => ArrayState::Degraded,
+        () => ArrayState::Failed,
     }
 }
 

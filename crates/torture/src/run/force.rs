@@ -96,13 +96,13 @@ impl Run<'_> {
 
     /// Whether enough devices are here of the groups that lack others: those that know the array.
     fn is_enough(&self, force: &Force) -> bool {
-        let (width, data) = (self.story.shape.width(), usize::from(self.story.shape.geometry.data));
+        let shape = &self.story.shape;
         let disks = self.members.disks();
         let knows =
             |n: &usize| crate::rot::slots_of(&self.world, disks[*n]).is_some_and(|own| !own.newest.is_joining());
-        let here =
-            |group: usize| (group * width..(group + 1) * width).filter(|n| !force.without.contains(n)).filter(knows);
-        force.without.iter().all(|n| here(n / width).count() >= data)
+        let here = |group: usize| shape.devices_of(group).filter(|n| !force.without.contains(n)).filter(knows);
+        let is_enough = |group: usize| here(group).count() >= shape.raid_of(group).data.into();
+        force.without.iter().all(|&n| is_enough(shape.set_of(n)))
     }
 
     /// Time has passed since the array was served: what devices took has left their caches. Otherwise a power cut could take

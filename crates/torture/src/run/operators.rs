@@ -30,9 +30,7 @@ impl Run<'_> {
                 array: session.array.home().clone(),
                 shared: self.shared.clone(),
                 devices: session.devices.clone(),
-                width: self.story.shape.width(),
-                media: (0..self.story.shape.sets()).filter_map(|set| self.story.shape.medium(set)).collect(),
-                places: self.story.shape.places(),
+                shape: self.story.shape.clone(),
                 force,
                 harmed: self.ruined
                     || self.members.any_spoiled()

@@ -22,20 +22,20 @@ impl Run<'_> {
         self.shared.may_suspend.set(cycle.suspended_for.is_some());
         session.array.home().set_suspended_for(cycle.suspended_for.unwrap_or(Nanos::MAX));
         let troubled: Rc<RefCell<BTreeSet<usize>>> = Rc::default();
-        let (width, parity) = (self.story.shape.width(), usize::from(self.story.shape.geometry.parity));
         for (at, trouble) in cycle.passing.clone() {
             self.tally.passing += 1;
             self.ruined |= trouble.sort == Sort::Unpowered;
             self.shared.may_clog.set(self.ruined);
             let (rt, world) = (session.cluster.reactor(0).clone(), self.world.clone());
-            let (troubled, shared) = (troubled.clone(), self.shared.clone());
+            let (troubled, shared, shape) = (troubled.clone(), self.shared.clone(), self.story.shape.clone());
             let concerned: Vec<DiskId> = trouble.members.iter().map(|&n| disks[n]).collect();
             session.cluster.reactor(0).spawn(async move {
                 rt.sleep(at).await;
                 journal::tell(format!("{} {trouble:?} begins", rt.now()));
                 troubled.borrow_mut().extend(&trouble.members);
-                let in_group = |of: usize| troubled.borrow().iter().filter(|&&n| n / width == of / width).count();
-                if trouble.sort == Sort::Unpowered && trouble.members.iter().any(|&n| in_group(n) > parity) {
+                let in_set = |set: usize| troubled.borrow().iter().filter(|&&n| shape.set_of(n) == set).count();
+                let too_many = |&n: &usize| in_set(shape.set_of(n)) > shape.parity_of(shape.set_of(n));
+                if trouble.sort == Sort::Unpowered && trouble.members.iter().any(too_many) {
                     shared.oracle.borrow_mut().caches_are_lost();
                 }
                 concerned.iter().for_each(|&disk| trouble.sort.begin(&world, disk));

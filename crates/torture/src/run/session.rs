@@ -67,9 +67,9 @@ impl Run<'_> {
     /// Whether another member of its group was in service to the end, and is here. The others alone would go on from what was before,
     /// as a copy does that nobody told: no operator should let them.
     fn is_outlasted(&self, absent: &Absent) -> bool {
-        let width = self.story.shape.width();
+        let shape = &self.story.shape;
         let mut others = self.were_online.iter().filter(|&&n| n != absent.member);
-        let is_outlasted = others.any(|n| n / width == absent.member / width);
+        let is_outlasted = others.any(|&n| shape.set_of(n) == shape.set_of(absent.member));
         if !is_outlasted {
             journal::tell(format!("{} d{} is brought, as the others are behind", self.world.now(), absent.member));
         }

@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
         let mut rng = Rng::new(story.world);
         let world = World::new(rng.next_u64());
         let members = Members::new(&world, &story.shape);
-        let truth = Truth::new(world.clone(), members.disks(), story.shape.width());
+        let truth = Truth::new(world.clone(), members.disks());
         members.disks().iter().for_each(|&disk| plant.into_disk(&world, disk));
         if story.shape.spares > 0 {
             (0..story.shape.devices()).for_each(|device| truth.is_filled_from_now_on(device));

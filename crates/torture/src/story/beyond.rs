@@ -17,14 +17,13 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
         return;
     }
     let shape = &story.shape;
-    let (width, all) = (shape.width(), shape.members());
     let part = [Part::Superblock, Part::Header, Part::Header, Part::Page][rng.below(4) as usize];
     // Zeros in place of the headers of the last stripes are what a power cut leaves.
     let decays = if part == Part::Superblock { 3 } else { 2 };
     let decay = [Decay::Flipped, Decay::Unreadable, Decay::Zeroed][rng.below(decays) as usize];
-    let group = rng.below(shape.groups.into()) as usize * width;
-    let mut members: Vec<usize> =
-        if part == Part::Superblock { (0..all).collect() } else { (group..group + width).collect() };
+    let group = rng.below(shape.groups.into()) as usize;
+    let of_group = if part == Part::Superblock { 0..shape.members() } else { shape.devices_of(group) };
+    let mut members: Vec<usize> = of_group.collect();
     let spared = if rng.chance(1, 2) { 0 } else { rng.below(members.len() as u64) };
     for _ in 0..spared {
         members.swap_remove(rng.below(members.len() as u64) as usize);

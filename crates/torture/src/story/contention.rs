@@ -4,7 +4,7 @@ use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
 
 use super::spans::some_time;
-use super::{Harm, Request, RequestKind, Story, Tier, What};
+use super::{Harm, Request, RequestKind, Shape, Story, Tier, What};
 
 /// One story in so many has it.
 const ONE_IN: u64 = 4;
@@ -18,7 +18,7 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     story.shape.autonomics = true;
     // Only members can share a link, and who is one changes there.
     if story.shape.more == 0 && story.shape.spares == 0 {
-        story.shape.links = links(&mut rng, story.shape.members(), story.shape.width());
+        story.shape.links = links(&mut rng, &story.shape);
     }
     let members = story.shape.members();
     for cycle in &mut story.cycles {
@@ -46,12 +46,12 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
 }
 
 /// Some of the members share links: all of a group, or any.
-fn links(rng: &mut Rng, members: usize, width: usize) -> Vec<Vec<usize>> {
+fn links(rng: &mut Rng, shape: &Shape) -> Vec<Vec<usize>> {
     let count = 1 + rng.below(3) as usize;
     let mut links = vec![Vec::new(); count];
     let by_group = rng.chance(1, 2);
-    for member in 0..members {
-        let link = if by_group { member / width } else { rng.below(count as u64 + 1) as usize };
+    for member in 0..shape.members() {
+        let link = if by_group { shape.set_of(member) } else { rng.below(count as u64 + 1) as usize };
         if let Some(link) = links.get_mut(link) {
             link.push(member);
         }

@@ -216,6 +216,7 @@ impl Shape {
             cleaning: None,
             streams: None,
             media: Vec::new(),
+            disks: None,
             over_provision_permille: pick(rng, &[50, 200, 400]),
             segments,
             reactors: if rng.chance(1, 4) { 2 } else { 1 },
@@ -324,8 +325,9 @@ impl Story {
         shape.keep_writes_apart(seed, tier);
         shape.is_written_in_order(seed, tier);
         shape.mix(seed, tier);
+        shape.differ_by_medium(seed);
         let usable = crate::array::usable_blocks(&shape);
-        let parity = shape.geometry.parity;
+        let (_, parity) = shape.parities();
         let temper = Temper {
             harms: parity > 0 && rng.chance(1, 2),
             all_harms: rng.chance(2, 3),
@@ -479,10 +481,9 @@ impl Draw {
 
     /// Whether member `n` may come to harm: it has already, or its group has parity to spare.
     fn may_harm(&self, n: usize) -> bool {
-        let width = self.shape.width();
-        let group = n / width * width..(n / width + 1) * width;
-        let spent = self.spoiled[group].iter().filter(|&&spoiled| spoiled).count();
-        self.spoiled[n] || spent < usize::from(self.shape.geometry.parity)
+        let set = self.shape.set_of(n);
+        let spent = self.spoiled[self.shape.devices_of(set)].iter().filter(|&&spoiled| spoiled).count();
+        self.spoiled[n] || spent < self.shape.parity_of(set)
     }
 
     fn harm(&mut self, member: usize, what: What) -> Harm {
@@ -573,7 +574,7 @@ impl Draw {
         if !self.temper.ruins || self.rng.chance(1, 2) {
             return Vec::new();
         }
-        let columns = usize::from(self.shape.geometry.parity) + 1;
+        let columns = usize::from(self.shape.parities().1) + 1;
         (0..1 + self.rng.below(4))
             .map(|_| {
                 let n = self.rng.below(self.volumes.len() as u64) as usize;

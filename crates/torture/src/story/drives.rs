@@ -41,8 +41,8 @@ impl Drives {
 impl Shape {
     /// How long a member takes that is not modelled. A hundred times as long, as some become, is less than a device is awaited.
     pub(crate) fn timing(&self, member: usize) -> Timing {
-        let has_an_arm = self.drives == Drives::Slow
-            && self.medium(member / self.width()).is_none_or(|medium| medium == Medium::Disk);
+        let has_an_arm =
+            self.drives == Drives::Slow && self.medium_of_device(member).is_none_or(|medium| medium == Medium::Disk);
         match has_an_arm {
             false => Timing::default(),
             true => Timing {

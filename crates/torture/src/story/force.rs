@@ -5,6 +5,7 @@
 //! are gone for good, and those that left are back. Drawn after all the rest, and only for stories in which nothing else is lost:
 //! then the check of the stopped array has to foretell every block that cannot be read.
 
+use cygnus_format::Raid;
 use cygnus_runtime::Rng;
 
 use super::{Cycle, Ending, Force, Harm, Regroup, Story, Tier, What};
@@ -15,9 +16,9 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     if tier != Tier::Force || !story.may_go_beyond() {
         return;
     }
-    let (width, parity) = (story.shape.width(), usize::from(story.shape.geometry.parity));
-    let group = rng.below(story.shape.groups.into()) as usize * width;
-    let mut members: Vec<usize> = (group..group + width).collect();
+    let group = rng.below(story.shape.groups.into()) as usize;
+    let (width, parity) = (story.shape.width_of(group), story.shape.parity_of(group));
+    let mut members: Vec<usize> = story.shape.devices_of(group).collect();
     let mut take = |rng: &mut Rng| members.swap_remove(rng.below(members.len() as u64) as usize);
     // One of them at least is there all the time, else nobody knows what the others lack.
     let leave = 1 + rng.below(parity.min(width - parity - 1) as u64) as usize;
@@ -70,9 +71,8 @@ impl Cycle {
 impl Story {
     /// Whether nothing else is lost, and enough columns hold data that one more tells what the others lack.
     fn may_go_beyond(&self) -> bool {
-        let geometry = &self.shape.geometry;
-        geometry.parity > 0
-            && geometry.data > 1
+        let may = |raid: Raid| raid.parity > 0 && raid.data > 1;
+        (0..self.shape.groups.into()).all(|group| may(self.shape.raid_of(group)))
             && self.cycles.len() > 1
             && self.loses_nothing()
             && self.places_stay()

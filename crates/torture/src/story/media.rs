@@ -2,6 +2,7 @@
 //! stay what they were.
 
 use cygnus_engine::VolumeOptions;
+use cygnus_format::Raid;
 use cygnus_policy::{Preset, Streams};
 use cygnus_runtime::Rng;
 use cygnus_types::{Constraint, Medium, Nanos};
@@ -42,6 +43,27 @@ impl Shape {
         let mixed = if of_volumes { mixed.with_streams(Streams::ByVolume) } else { mixed };
         if crate::array::usable_blocks(&mixed) > 0 {
             *self = mixed;
+        }
+    }
+}
+
+/// Tells the draw of shapes by medium from those of other things.
+const SHAPES: u64 = 0x7368_6170;
+/// One array in so many of those on two media has groups of another shape on disks.
+const SHAPED_ONE_IN: u64 = 2;
+
+impl Shape {
+    /// Groups on disks have more or fewer members, and more or less parity, now and then.
+    pub(super) fn differ_by_medium(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed ^ SHAPES);
+        if self.media.is_empty() || self.clients_parity.is_some() || !rng.chance(1, SHAPED_ONE_IN) {
+            return;
+        }
+        let [data, parity] = [[1, 2, 2, 3, 4, 6], [0, 1, 1, 2, 2, 3]].map(|of| of[rng.below(6) as usize]);
+        let shaped = Self { disks: Some(Raid { data, parity }), ..self.clone() };
+        // Without parity there are no copies, and no rot or loss of members beside that of others.
+        if (parity == 0) == (self.geometry.parity == 0) && crate::array::usable_blocks(&shaped) > 0 {
+            *self = shaped;
         }
     }
 }
@@ -107,6 +129,8 @@ mod tests {
     #[test]
     fn some_arrays_are_on_two_media_and_those_about_media_are() {
         let mixed = |tier, of| (0..of).filter(|&seed| !Story::about(tier, seed).shape.media.is_empty()).count();
+        let shaped = (0..30).filter(|&seed| Story::about(Tier::Media, seed).shape.disks.is_some()).count();
+        assert!((6..24).contains(&shaped), "{shaped} of 30");
         let by_chance = mixed(Tier::All, 60);
         assert!((4..30).contains(&by_chance), "{by_chance} of 60");
         assert_eq!((mixed(Tier::Media, 8), mixed(Tier::Hybrid, 8)), (8, 8));

@@ -8,7 +8,7 @@ use cygnus_types::Nanos;
 
 use super::away::{Passing, Sort};
 use super::regroup::Regroup;
-use super::{Story, Tier};
+use super::{Shape, Story, Tier};
 
 /// One story in so many of those in which nothing is lost has trouble that passes.
 const ONE_IN: u64 = 2;
@@ -19,13 +19,13 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     if !tier.has(Tier::Passing, rng.chance(1, ONE_IN)) || !story.loses_nothing() {
         return;
     }
-    let (members, width) = (story.shape.members(), story.shape.width());
+    let shape = story.shape.clone();
     for cycle in &mut story.cycles {
         for _ in 0..rng.below(3) {
             let magnitude = 10 + rng.below(16);
             let at = Nanos(rng.below(1 << magnitude));
             let sort = |rng: &mut Rng| Sort::LOSSLESS[rng.below(Sort::LOSSLESS.len() as u64) as usize];
-            let passing = random(&mut rng, members, width, sort);
+            let passing = random(&mut rng, &shape, sort);
             cycle.passing.push((at, passing));
         }
         // As an operator who wants errors rather than patience.
@@ -53,20 +53,20 @@ pub(super) fn draw_outages(story: &mut Story, seed: u64, tier: Tier) {
     if !may || !is_drawn {
         return;
     }
-    let (members, width) = (story.shape.members(), story.shape.width());
+    let shape = story.shape.clone();
     for cycle in &mut story.cycles {
         let outages = if tier == Tier::Copies { 2 + rng.below(6) } else { rng.below(4) };
         for _ in 0..outages {
             let magnitude = 10 + rng.below(16);
             let at = Nanos(rng.below(1 << magnitude));
-            cycle.passing.push((at, random(&mut rng, members, width, |_| Sort::Unpowered)));
+            cycle.passing.push((at, random(&mut rng, &shape, |_| Sort::Unpowered)));
         }
     }
 }
 
-fn random(rng: &mut Rng, members: usize, width: usize, sort: impl Fn(&mut Rng) -> Sort) -> Passing {
-    let group = rng.below((members / width) as u64) as usize * width;
-    let of_group: Vec<usize> = (group..group + width).collect();
+fn random(rng: &mut Rng, shape: &Shape, sort: impl Fn(&mut Rng) -> Sort) -> Passing {
+    let (members, group) = (shape.members(), rng.below(shape.groups.into()) as usize);
+    let of_group: Vec<usize> = shape.devices_of(group).collect();
     let mut some = |all: Vec<usize>| -> Vec<usize> { all.into_iter().filter(|_| rng.chance(1, 2)).collect() };
     let (few, scattered) = (some(of_group.clone()), some((0..members).collect()));
     let mut concerned = match rng.below(4) {

@@ -6,7 +6,7 @@ use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
 
 use super::decay::{Decay, Part};
-use super::{Harm, Story, Tier, What};
+use super::{Harm, Shape, Story, Tier, What};
 
 /// One story in so many rots.
 const ONE_IN: u64 = 3;
@@ -18,12 +18,8 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
         return;
     }
     let shape = &story.shape;
-    let rots = Rots {
-        members: shape.members(),
-        width: shape.width(),
-        parity: shape.geometry.parity,
-        column: rng.below(shape.width() as u64) as usize,
-    };
+    let column = rng.below(shape.width_of(0) as u64) as usize;
+    let rots = Rots { shape: shape.clone(), column };
     for cycle in &mut story.cycles {
         for _ in 0..rng.below(6) {
             cycle.at_rest.push(rots.random(&mut rng));
@@ -42,20 +38,19 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
 
 /// What may rot in a story.
 struct Rots {
-    members: usize,
-    width: usize,
-    parity: u8,
-    /// Of all groups.
+    shape: Shape,
+    /// Of all groups, as far as they are so wide.
     column: usize,
 }
 
 impl Rots {
     fn random(&self, rng: &mut Rng) -> Harm {
-        let any = rng.below(self.members as u64) as usize;
+        let any = rng.below(self.shape.members() as u64) as usize;
+        let of_group = self.shape.devices_of(self.shape.set_of(any));
         let (member, part) = match rng.below(3) {
             0 => (any, Part::Superblock),
-            1 if self.parity == 0 => (any, Part::Page),
-            _ => (any / self.width * self.width + self.column, Part::Header),
+            1 if self.shape.parities().0 == 0 => (any, Part::Page),
+            _ => (of_group.start + self.column.min(of_group.len() - 1), Part::Header),
         };
         let decay = [Decay::Flipped, Decay::Unreadable, Decay::Zeroed][rng.below(3) as usize];
         Harm { member, what: What::Rots(part, decay, rng.below(1 << 16)) }

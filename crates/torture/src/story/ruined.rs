@@ -25,7 +25,7 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let fill = |at: u64| request(RequestKind::Write, at, FILL.min(blocks - at));
     let fill = script((0..blocks).step_by(FILL as usize).map(fill).collect());
     let filled = Cycle { clients: vec![fill], ending: Ending::Clean(None), ..Cycle::default() };
-    let columns = usize::from(story.shape.geometry.parity) + 1;
+    let columns = usize::from(story.shape.parities().1) + 1;
     let apart = (blocks / RUINS).max(1) + rng.below(8);
     let ruins = (rng.below(apart)..blocks).step_by(apart as usize);
     let ruins = ruins.map(|block| Ruin { volume: "v0".into(), block, columns }).collect();

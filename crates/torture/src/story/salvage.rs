@@ -14,10 +14,9 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
         return;
     }
     let shape = &story.shape;
-    let width = shape.width();
-    let first = rng.below(shape.groups.into()) as usize * width;
-    let most = (usize::from(shape.geometry.parity) + 2).min(width);
-    let mut left: Vec<usize> = (first..first + width).collect();
+    let group = rng.below(shape.groups.into()) as usize;
+    let most = (shape.parity_of(group) + 2).min(shape.width_of(group));
+    let mut left: Vec<usize> = shape.devices_of(group).collect();
     for _ in 0..1 + rng.below(most as u64) {
         story.salvage.push(left.swap_remove(rng.below(left.len() as u64) as usize));
     }

@@ -148,6 +148,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         self.attempt(|story| story.shape.clients_parity = None);
         self.attempt(|story| story.shape.cleaning = None);
         self.attempt(|story| story.shape.streams = None);
+        self.attempt(|story| story.shape.disks = None);
         self.attempt(|story| (story.shape.media, story.constraints) = (Vec::new(), Vec::new()));
         self.attempt(|story| story.shape.beside = story.shape.beside.min(1));
         self.attempt(|story| story.shape.beside = 0);

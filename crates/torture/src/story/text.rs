@@ -24,14 +24,15 @@
 //! ```
 //!
 //! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
-//! with `media flash,disk` where R-groups store on these, set by set of their devices, with
+//! with `media flash,disk` where R-groups store on these, set by set of their devices, with `disks 4+2` where those on disks have these
+//! data and parity members, with
 //! `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
 //! for copies, with `autonomics` where data moves out of the way of contention and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), with `beside 1` where they store bytes beside each block, in which copies are described (`beside 2`: all but every second), or with `parity-buffer` where the parity of rows may take their place, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
 
-use cygnus_format::Geometry;
+use cygnus_format::{Geometry, Raid};
 use cygnus_policy::ParityPlacement;
 use cygnus_types::{Constraint, Medium, Nanos, Paging, ParseMediumError};
 
@@ -130,6 +131,7 @@ impl Display for Shape {
             let media: Vec<&str> = self.media.iter().map(|medium| medium.word()).collect();
             write!(f, " media {}", media.join(","))?;
         }
+        self.disks.iter().try_for_each(|raid| write!(f, " disks {raid}"))?;
         if transient_blocks > 0 {
             write!(f, " transient {transient_blocks}")?;
         }
@@ -376,6 +378,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let cleaning = (words.peek() == Some("cleaning")).then(|| words.named("cleaning")).transpose()?;
     let streams = (words.peek() == Some("streams")).then(|| words.named("streams")).transpose()?;
     let media = if words.peek() == Some("media") { parse_media(&mut words)? } else { Vec::new() };
+    let disks = (words.peek() == Some("disks")).then(|| words.named("disks")).transpose()?;
     if words.peek() == Some("transient") {
         geometry.transient_blocks = words.named("transient")?;
         geometry.validate().map_err(|error| error.to_string())?;
@@ -391,7 +394,8 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let mut links = Vec::new();
     while words.peek() == Some("link") {
         let members: String = words.named("link")?;
-        let all = usize::from(groups) * usize::from(geometry.width());
+        let widest = disks.map_or(0, |raid: Raid| raid.width()).max(geometry.width());
+        let all = usize::from(groups) * usize::from(widest);
         links.push(members.split(',').map(|name| parse_device(name, all)).collect::<Result<_, _>>()?);
     }
     let drives: Option<String> = words.peek().map(|_| words.named("drives")).transpose()?;
@@ -410,6 +414,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         cleaning,
         streams,
         media,
+        disks,
         over_provision_permille,
         segments,
         reactors,
