@@ -4,8 +4,8 @@
 use cygnus_format::superblock::SUPERBLOCK_MAGIC;
 use cygnus_format::{
     ArrayState, CheckpointRoot, Extent, FORMAT_VERSION, Geometry, GroupDesc, GroupState, Holdings, MemberDesc,
-    MemberErrors, MemberState, PolicyValue, RootSegment, RootUse, SUPERBLOCK_SLOT, SpareDesc, Superblock, VolumeDesc,
-    crc32c, probe_with_tail,
+    MemberErrors, MemberState, PolicyValue, Raid, RootSegment, RootUse, SUPERBLOCK_SLOT, SpareDesc, Superblock,
+    VolumeDesc, crc32c, probe_with_tail,
 };
 use cygnus_types::{Acknowledged, Constraint, GroupId, Medium, MemberIx, Paging, SegmentId, Uuid, VolumeId};
 use libfuzzer_sys::fuzz_target;
@@ -78,12 +78,13 @@ fn good() -> Superblock {
         geometry,
         over_provisioning_permille: 200,
         policies: ["a", "b"].map(|name| PolicyValue { name: name.into(), value: 1 }).into(),
-        groups: [(0, [1, 2, 3]), (9, [4, 5, 6])]
+        groups: [(0, [1, 2, 3].as_slice()), (9, &[4, 5])]
             .map(|(first, m)| GroupDesc {
                 extents: vec![Extent { first, frames: 9 }],
                 state: GroupState::InService,
                 medium: if first == 0 { Medium::Flash } else { Medium::Disk },
-                members: m.map(member).into(),
+                raid: Raid { data: m.len() as u8 - 1, parity: 1 },
+                members: m.iter().copied().map(member).collect(),
             })
             .into(),
         spares: vec![SpareDesc { uuid: uuid(8), size_bytes: 1 << 30 }],
