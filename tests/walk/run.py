@@ -120,7 +120,13 @@ class Walk:
         self.zoned = preset not in ("fusion", "scala-afa") and rng.random() < 0.15
         self.soft = preset in ("fusion", "scala-afa") and rng.random() < 0.6
         media = [rng.choice(["flash", "disk"]) for _ in range(groups)] if preset == "salsa" and rng.random() < 0.7 else []
-        flags = ["--preset", preset, "--groups", str(groups), "--raid", f"{self.data}+{self.parity}"]
+        self.raid = {medium: (self.data, self.parity) for medium in ("flash", "disk")}
+        if media and rng.random() < 0.5:
+            # Groups on disks have another shape.
+            self.raid["disk"] = rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 3])
+        shapes = ",".join(f"{medium}:{data}+{parity}" for medium, (data, parity) in self.raid.items())
+        self.shaped = self.raid["disk"] != self.raid["flash"]
+        flags = ["--preset", preset, "--groups", str(groups), "--raid", shapes if self.shaped else f"{self.data}+{self.parity}"]
         flags += ["--media", ",".join(media)] if media else []
         may = lambda chance, flag, *values: [flag, rng.choice(values)] if rng.random() < chance else []
         if not self.zoned and preset != "serial":
@@ -130,11 +136,12 @@ class Walk:
         flags += may(0.3, "--chunk", "16KiB", "32KiB", "128KiB")
         flags += may(0.2, "--parity", "fixed")
         flags += may(0.3, "--over-provision", "15%", "30%", "40%")
-        members = [self.device() for _ in range(groups * (self.data + self.parity))]
+        made = [self.raid[medium] for medium in media or ["flash"] * groups]
+        members = [self.device() for _ in range(sum(data + parity for data, parity in made))]
         if self.cygnus("array", "create", "tank", *flags, *members, *self.new_files()).returncode:
             return False
         self.uuid = self.status()["uuid"]
-        count, mib = rng.choice([1, 2, 3]), groups * self.data * self.mib
+        count, mib = rng.choice([1, 2, 3]), sum(data for data, _ in made) * self.mib
         for name in (f"v{n}" for n in range(count)):
             size = max(2, int(mib * rng.choice([0.1, 0.2, 0.3]) / count)) // 2 * 2
             flags = may(0.4, "--ack", "memory", "written", "durable") + may(0.4, "--page", "8KiB", "16KiB", "64KiB")
@@ -300,7 +307,9 @@ class Walk:
 
     def add(self):
         if self.devices < 40 and self.rng.random() < 0.3:
-            self.cygnus("array", "add", "tank", *(self.device() for _ in range(self.data + self.parity)), *self.new_files())
+            medium = self.rng.choice(["flash", "disk"])
+            devices = (self.device() for _ in range(sum(self.raid[medium])))
+            self.cygnus("array", "add", "tank", *(["--media", medium] if self.shaped else []), *devices, *self.new_files())
 
     def retire(self):
         self.cygnus("array", "retire", "tank", str(self.rng.choice(self.status()["groups"])["index"]))

@@ -32,9 +32,10 @@
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
 use crate::args::values::{
-    Cleaning, Interval, Parity, Percent, Preset, Protection, Raids, SegmentSize, Size, Span, Streams, whole_blocks,
+    Cleaning, Interval, Parity, Percent, Preset, Protection, SegmentSize, Size, Span, Streams, whole_blocks,
 };
 use cygnus_control::media::MediumName;
+use cygnus_format::Raids;
 use cygnus_host::{ArrayName, place};
 use cygnus_target::ListenAddress;
 use serde::Deserialize;
@@ -74,11 +75,16 @@ pub struct Config {
     array: BTreeMap<String, ArrayConfig>,
 }
 
+fn raids<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Raids>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ArrayConfig {
     preset: Option<Preset>,
     groups: Option<u16>,
+    #[serde(default, deserialize_with = "raids")]
     raid: Option<Raids>,
     create: Option<Size>,
     chunk: Option<Size>,

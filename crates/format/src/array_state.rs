@@ -9,8 +9,9 @@ use crate::constants::{
     MAX_ARRAY_NAME, MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES,
     MAX_VOLUME_NAME, MAX_VOLUMES, SPARE,
 };
-use crate::geometry::{Geometry, Raid};
+use crate::geometry::Geometry;
 use crate::layout::{Extent, Layout, LayoutError, allocate};
+use crate::raid::Raid;
 
 /// The array as its superblocks describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,9 +15,7 @@
 //! ```
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
 use cygnus_types::{BLOCK, Paging};
 
@@ -26,60 +24,7 @@ use crate::constants::{
     MAX_WIDTH, MIN_DISCARDS, STRIPE_FIXED,
 };
 use crate::protection::Protection;
-
-/// How many columns an R-group has, one for each member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Raid {
-    /// Of data, k.
-    pub data: u8,
-    /// Of parity, m.
-    pub parity: u8,
-}
-
-impl Raid {
-    /// All of them, k + m.
-    #[inline]
-    pub const fn width(self) -> u8 {
-        self.data.saturating_add(self.parity)
-    }
-}
-
-impl fmt::Display for Raid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}+{}", self.data, self.parity)
-    }
-}
-
-/// A text that is no K+M.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ParseRaidError {
-    /// Not two numbers.
-    #[error("write K+M, data and parity members of each R-group: 2+1, 4+2, 3+0")]
-    NotTwo,
-    /// A part that is none.
-    #[error("'{0}' is not a small number")]
-    Number(String),
-    /// Nowhere to put data.
-    #[error("an R-group needs at least one data member")]
-    NoData,
-    /// More parity than the code gives.
-    #[error("parity is 0 to {MAX_PARITY}, the number of lost members that each R-group survives")]
-    TooMuchParity,
-}
-
-impl FromStr for Raid {
-    type Err = ParseRaidError;
-
-    fn from_str(text: &str) -> Result<Self, ParseRaidError> {
-        let (data, parity) = text.split_once('+').ok_or(ParseRaidError::NotTwo)?;
-        let number = |text: &str| text.parse::<u8>().map_err(|_| ParseRaidError::Number(text.into()));
-        match (number(data)?, number(parity)?) {
-            (0, _) => Err(ParseRaidError::NoData),
-            (_, parity) if parity > MAX_PARITY => Err(ParseRaidError::TooMuchParity),
-            (data, parity) => Ok(Self { data, parity }),
-        }
-    }
-}
+use crate::raid::Raid;
 
 /// Shape of the segments and stripes of an R-group. All R-groups of an array have it in common but for their columns
 /// ([`Geometry::with_raid`]).

@@ -196,12 +196,3 @@ proptest::proptest! {
         proptest::prop_assert!(g.capacity_of_pages(page) <= g.capacity());
     }
 }
-
-#[test]
-fn raid_shapes() {
-    assert_eq!("2+1".parse(), Ok(Raid { data: 2, parity: 1 }));
-    assert_eq!("2+1".parse::<Raid>().unwrap().width(), 3);
-    for wrong in ["", "3", "0+1", "2+4", "a+1", "2+", "2+1+1", "300+1", "-2+1"] {
-        assert!(wrong.parse::<Raid>().is_err(), "{wrong}");
-    }
-}

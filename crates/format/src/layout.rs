@@ -13,7 +13,8 @@
 use cygnus_types::{GroupId, MemberIx, Pba, SegmentId};
 
 use crate::constants::{MAX_EXTENTS, MAX_GROUPS, MAX_MEMBERS, MAX_SEGMENTS};
-use crate::geometry::{Geometry, GeometryError, Raid};
+use crate::geometry::{Geometry, GeometryError};
+use crate::raid::Raid;
 
 /// A run of frames that belong to one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

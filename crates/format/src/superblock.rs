@@ -21,8 +21,9 @@ use crate::constants::{
     MAX_POLICIES, MAX_POLICY_NAME, MAX_PRESET_NAME, MAX_SPARES, MAX_VOLUME_NAME, MAX_VOLUMES, MAX_WIDTH,
     SUPERBLOCK_SLOT,
 };
-use crate::geometry::{Geometry, Raid};
+use crate::geometry::Geometry;
 use crate::layout::Extent;
+use crate::raid::Raid;
 
 /// First bytes of every superblock.
 pub const SUPERBLOCK_MAGIC: [u8; 8] = *b"CYGNUSSB";

@@ -2,6 +2,7 @@
 
 use cygnus_engine::{Autonomics, CreateOptions, Link, LinkError, VolumeOptions};
 use cygnus_fabric::Topology;
+use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{AutonomicsRule, Preset, Streams, UntilFull, Victim};
 use cygnus_sim::CpuModel;
@@ -69,8 +70,9 @@ pub struct ArraySection {
     preset: String,
     #[serde(default = "one_group")]
     groups: u16,
-    /// Of presets that write logs.
-    raid: Option<Raid>,
+    /// Of presets that write logs: "4+1", or by what R-groups store on, "flash:2+1,disk:4+2".
+    #[serde(default, deserialize_with = "raids")]
+    raid: Option<Raids>,
     /// Of levels that update in place, instead of `raid`.
     drives: Option<u16>,
     chunk: Option<Size>,
@@ -113,6 +115,11 @@ fn until_full<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Until
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
+fn raids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Raids>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(|error| de::Error::custom(format!("\"{text}\" is no RAID shape: {error}")))
+}
+
 fn media<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Medium>, D::Error> {
     let words = Vec::<String>::deserialize(deserializer)?;
     words.iter().map(|word| word.parse().map_err(de::Error::custom)).collect()
@@ -129,26 +136,6 @@ pub(crate) enum ArrayKind {
     Log(Preset),
     /// A baseline.
     InPlace(Level),
-}
-
-/// `"4+1"`
-#[derive(Clone, Copy, Debug)]
-struct Raid {
-    data: u8,
-    parity: u8,
-}
-
-impl<'de> Deserialize<'de> for Raid {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let numbers = text.split_once('+').and_then(|(k, m)| Some((k.trim().parse().ok()?, m.trim().parse().ok()?)));
-        match numbers {
-            Some((data @ 1.., parity @ 0..=3)) => Ok(Self { data, parity }),
-            _ => {
-                Err(de::Error::custom(format!("\"{text}\" is no RAID shape: write K+M such as \"4+1\", M from 0 to 3")))
-            }
-        }
-    }
 }
 
 /// How large the volume is, and when its writes are answered.
@@ -358,24 +345,44 @@ impl ArraySection {
 
     /// Devices it takes.
     pub fn devices(&self) -> usize {
-        match (self.raid, self.drives) {
-            (Some(raid), _) => usize::from(self.groups) * raid.width(),
+        match (&self.raid, self.drives) {
+            (Some(_), _) => self.widths().sum(),
             (None, drives) => usize::from(drives.unwrap_or(0)),
         }
     }
 
+    /// What a group stores on, as far as the section says.
+    fn medium_of_group(&self, group: usize) -> Option<Medium> {
+        self.media.get(if self.media.len() == 1 { 0 } else { group }).copied()
+    }
+
+    /// The shape of each group of an array that writes a log.
+    fn shapes(&self) -> impl Iterator<Item = Raid> {
+        let raids = self.raid.as_ref().expect("checked when the scenario was read");
+        (0..usize::from(self.groups)).map(|group| raids.on(self.medium_of_group(group)))
+    }
+
+    fn widths(&self) -> impl Iterator<Item = usize> {
+        self.shapes().map(|raid| raid.width().into())
+    }
+
     /// What a device of that number is to be, as far as the section says.
     pub(crate) fn medium_of(&self, device: usize) -> Option<Medium> {
-        let group = device / self.raid?.width();
-        self.media.get(if self.media.len() == 1 { 0 } else { group }).copied()
+        self.raid.as_ref()?;
+        let mut behind = 0;
+        let group = self.widths().position(|width| {
+            behind += width;
+            device < behind
+        });
+        self.medium_of_group(group?)
     }
 
     /// Share of its devices that holds data, as a fraction.
     pub(crate) fn data_share(&self) -> (u64, u64) {
         match self.kind() {
             ArrayKind::Log(_) => {
-                let raid = self.shape();
-                (u64::from(raid.data), raid.width() as u64)
+                let data: u64 = self.shapes().map(|raid| u64::from(raid.data)).sum();
+                (data, self.devices() as u64)
             }
             ArrayKind::InPlace(level) => {
                 let layout = self.layout(level, u64::MAX / BLOCK as u64).expect("checked when the scenario was read");
@@ -393,10 +400,6 @@ impl ArraySection {
     pub(crate) fn layout(&self, level: Level, device_blocks: u64) -> Result<Layout, LayoutError> {
         let chunk = self.chunk.map_or(16, |size| size.0 / BLOCK as u64);
         Layout::new(level, self.devices(), u32::try_from(chunk).unwrap_or(u32::MAX), device_blocks)
-    }
-
-    fn shape(&self) -> Raid {
-        self.raid.expect("checked when the scenario was read")
     }
 
     fn checked_kind(&self) -> Result<ArrayKind, String> {
@@ -428,6 +431,9 @@ impl ArraySection {
             ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
                 Err(format!("{} takes raid = \"K+M\", and no drives = N", self.preset))
             }
+            ArrayKind::Log(_) if self.is_by_medium() && self.media.is_empty() => {
+                Err("raid by medium: say what the R-groups store on, media = [\"flash\", \"disk\"]".into())
+            }
             ArrayKind::Log(_) if self.budget_of.is_some() && !self.moves_data() => {
                 Err("budget-of: data stays in this array; set autonomics = true, or leave it out".into())
             }
@@ -448,10 +454,14 @@ impl ArraySection {
     /// Whether drives have an area for what makes safe what a stripe holds before it is full.
     fn has_transient_area(&self) -> bool {
         let of_preset = || match self.kind() {
-            ArrayKind::Log(preset) => UntilFull::of(preset, self.shape().parity > 0),
+            ArrayKind::Log(preset) => UntilFull::of(preset, self.shapes().all(|raid| raid.parity > 0)),
             ArrayKind::InPlace(_) => UntilFull::FullStripe,
         };
         self.protection.unwrap_or_else(of_preset).has_transient_area()
+    }
+
+    fn is_by_medium(&self) -> bool {
+        self.raid.as_ref().is_some_and(|raids| !raids.by_medium().is_empty())
     }
 
     fn declared_links(&self) -> Result<Vec<Link>, LinkError> {
@@ -489,14 +499,16 @@ impl ArraySection {
 
     pub(crate) fn options(&self) -> CreateOptions {
         let ArrayKind::Log(preset) = self.kind() else { unreachable!("only arrays that write logs have options") };
-        let raid = self.shape();
-        let defaults = CreateOptions::new(self.name(), preset, usize::from(self.groups), raid.data, raid.parity);
+        let raids = self.raid.as_ref().expect("checked when the scenario was read");
+        let Raid { data, parity } = raids.on(None);
+        let defaults = CreateOptions::new(self.name(), preset, usize::from(self.groups), data, parity);
         let over_provision = self.over_provision.map(|percent| (percent.0 * 10.0).round() as u16);
         CreateOptions {
             chunk: self.chunk.map_or(defaults.chunk, |size| ByteSize(size.0)),
             victim: self.cleaning,
             streams: self.streams,
             media: self.media.clone(),
+            raid_on: raids.by_medium().to_vec(),
             segment: self.segment.map(|size| ByteSize(size.0)),
             stripe_rows: self.stripe_rows,
             over_provision_permille: over_provision.unwrap_or(defaults.over_provision_permille),
@@ -504,12 +516,6 @@ impl ArraySection {
             transient: self.transient.map(|size| ByteSize(size.0)),
             ..defaults
         }
-    }
-}
-
-impl Raid {
-    fn width(self) -> usize {
-        usize::from(self.data) + usize::from(self.parity)
     }
 }
 

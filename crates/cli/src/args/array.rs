@@ -1,9 +1,10 @@
 //! `cygnus array ...`
 
 use super::values::{
-    Cleaning, Parity, Percent, Preset, Protection, Raids, SegmentSize, Size, Streams, VolumeName, parse_whole_blocks,
+    Cleaning, Parity, Percent, Preset, Protection, SegmentSize, Size, Streams, VolumeName, parse_whole_blocks,
 };
 use clap::{Args, Subcommand, ValueHint};
+use cygnus_format::Raids;
 use cygnus_host::ArrayName;
 use cygnus_types::Medium;
 use std::path::PathBuf;
@@ -135,11 +136,9 @@ Examples:
     cygnus array create tank --preset swan --groups 3 --raid 2+1 /dev/nvme{0..8}n1
   One group of six members that survives the loss of any two, cleaning beside the writes:
     cygnus array create tank --preset log-raid --raid 4+2 /dev/nvme{0..5}n1
-  A pool of three flash drives and three disks, with a volume that is on flash only:
-    cygnus array create tank --preset salsa --raid 2+1 /dev/nvme{0..2}n1 /dev/sd{a..c}
+  A pool of three flash drives and six disks, any two of which may be lost; a volume on flash only:
+    cygnus array create tank --preset salsa --raid flash:2+1,disk:4+2 /dev/nvme{0..2}n1 /dev/sd{a..f}
     cygnus volume create tank/db --size 100GiB --media flash
-  The same with eight disks of which any two may be lost:
-    cygnus array create tank --preset salsa --raid flash:2+1,disk:6+2 /dev/nvme{0..2}n1 /dev/sd{a..h}
   A serial array of four drives without redundancy, and one of four mirrored pairs:
     cygnus array create tank --preset serial /dev/nvme{0..3}n1
     cygnus array create tank --preset serial --raid 1+1 /dev/nvme{0..7}n1
@@ -229,8 +228,7 @@ pub struct CreateArgs {
     /// Number of R-groups [default: as many as the members make]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub groups: Option<u16>,
-    /// Data and parity members of each R-group: K+M, M is 0 to 3; with preset salsa also by what R-groups store on, such as
-    /// flash:3+1,disk:6+2 [default: 2+1; of serial 1+0]
+    /// Data and parity members of each R-group: K+M (M is 0 to 3), or flash:K+M,disk:K+M [default: 2+1; of serial 1+0]
     #[arg(long, value_name = "K+M")]
     pub raid: Option<Raids>,
     /// Make members that do not exist as files of this size, with their space set aside; files that exist keep theirs

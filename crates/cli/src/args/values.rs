@@ -1,9 +1,9 @@
 //! The values that flags and configuration files take, each with one reading for both.
 
-use cygnus_format::{MAX_VOLUME_NAME, ParseRaidError, Raid};
+use cygnus_format::MAX_VOLUME_NAME;
 use cygnus_host::{ArrayName, BadName};
 use cygnus_policy::LatencyRule;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Medium, Nanos};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Nanos};
 use serde::Deserialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ macro_rules! deserialize_from_str {
         }
     )*};
 }
-deserialize_from_str!(Cleaning, Raids, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span, Streams);
+deserialize_from_str!(Cleaning, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span, Streams);
 
 /// A size with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,38 +111,6 @@ impl FromStr for KeptIn {
                 "'{text}' is no absolute path: write one of a directory in memory, such as /dev/shm, or none"
             )),
         }
-    }
-}
-
-/// The shapes of R-groups: one for all, or one for each medium.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Raids {
-    /// Of all of them.
-    All(Raid),
-    /// By what they store on.
-    ByMedium(Vec<(Medium, Raid)>),
-}
-
-impl FromStr for Raids {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let of_raid = |error: ParseRaidError| ValueError(error.to_string());
-        if !text.contains(':') {
-            return text.parse().map(Self::All).map_err(of_raid);
-        }
-        let mut by_medium: Vec<(Medium, Raid)> = Vec::new();
-        for part in text.split(',') {
-            let Some((medium, raid)) = part.split_once(':') else {
-                return bad(format!("'{part}' names no medium: write flash:K+M,disk:K+M, or K+M for all R-groups"));
-            };
-            let medium: Medium = medium.parse().map_err(|error| ValueError(format!("{error}")))?;
-            if by_medium.iter().any(|(other, _)| *other == medium) {
-                return bad(format!("'{text}' says twice what R-groups on {medium} are"));
-            }
-            by_medium.push((medium, raid.parse().map_err(of_raid)?));
-        }
-        Ok(Self::ByMedium(by_medium))
     }
 }
 
@@ -359,18 +327,6 @@ mod tests {
     }
 
     #[test]
-    fn shapes_by_medium() {
-        let raid = |data, parity| Raid { data, parity };
-        assert_eq!("2+1".parse(), Ok(Raids::All(raid(2, 1))));
-        let both = Raids::ByMedium(vec![(Medium::Flash, raid(3, 1)), (Medium::Disk, raid(6, 2))]);
-        assert_eq!("flash:3+1,disk:6+2".parse(), Ok(both));
-        assert_eq!("disk:6+2".parse(), Ok(Raids::ByMedium(vec![(Medium::Disk, raid(6, 2))])));
-        for wrong in ["flash:", "flash:3+1,", "flash:3+1,6+2", "tape:3+1", "disk:3+1,disk:3+1", "flash:3+9", ":2+1"] {
-            assert!(wrong.parse::<Raids>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn names_are_safe_in_paths_and_uris() {
         for fine in ["tank", "Tank_2", "a.b-c", "0"] {
             assert!(fine.parse::<ArrayName>().is_ok(), "{fine}");
@@ -429,7 +385,7 @@ mod tests {
 
         #[test]
         fn any_text_is_a_value_or_an_error(text in "\\PC{0,30}") {
-            let _ = text.parse::<Raid>();
+            let _ = text.parse::<cygnus_format::Raids>();
             let _ = text.parse::<VolumeName>();
             let _ = text.parse::<Percent>();
             let _ = text.parse::<Span>();

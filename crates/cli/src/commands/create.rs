@@ -5,12 +5,12 @@ use super::new_files::NewFiles;
 use super::space::Space;
 use super::{Context, create_in_place, overwrite};
 use crate::args::array::CreateArgs;
-use crate::args::values::{Parity, Preset, Raids, SegmentSize};
+use crate::args::values::{Parity, Preset, SegmentSize};
 use crate::backend;
 use crate::config::Config;
 use crate::failure::Failure;
 use cygnus_engine::CreateOptions;
-use cygnus_format::Raid;
+use cygnus_format::{Raid, Raids};
 use cygnus_host::place;
 use cygnus_host::state::{ArrayRecord, MemberRecord};
 use cygnus_policy::{ParityPlacement, Preset as LogPreset, UntilFull};
@@ -153,13 +153,12 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     if args.members.is_empty() {
         return Err(Failure::Usage("no members: name the files or block devices of the array, group by group".into()));
     }
-    let (raid, by_medium) = match &args.raid {
-        None => (usual, [].as_slice()),
-        Some(Raids::All(raid)) => (*raid, [].as_slice()),
+    let by_medium = args.raid.as_ref().map_or(&[][..], Raids::by_medium);
+    let raid = match &args.raid {
+        None => usual,
+        Some(Raids::All(raid)) => *raid,
         // What the protection of open stripes asks for it asks of all.
-        Some(Raids::ByMedium(all)) => {
-            (all.iter().map(|of| of.1).min_by_key(|raid| raid.parity).unwrap_or(usual), all.as_slice())
-        }
+        Some(Raids::ByMedium(all)) => all.iter().map(|of| of.1).min_by_key(|raid| raid.parity).unwrap_or(usual),
     };
     if !by_medium.is_empty() && !preset.policies().mixes_media {
         return Err(Failure::Usage(format!(

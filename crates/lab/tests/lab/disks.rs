@@ -30,6 +30,21 @@ fn drives_that_are_written_in_order_are_members_like_others() {
     }
 }
 
+/// Three drives with flash as 2+1 and six disks as 4+2: nine devices, each of its own kind.
+#[test]
+fn groups_on_disks_may_have_a_shape_of_their_own() {
+    let drives = "preset = \"850-pro\"\nscale = 32\n[disks]\npreset = \"hdd\"\ncapacity = \"2GB\"";
+    let array = "preset = \"salsa\"\ngroups = 2\nraid = \"flash:2+1,disk:4+2\"\nmedia = [\"flash\", \"disk\"]\nsegment = \"1MiB\"";
+    let text = format!(
+        "name = \"shapes\"\n[devices]\n{drives}\n[[array]]\n{array}\n[volume]\nsize = \"1% of data\"\n\
+         [[workload.fio]]\ndepth = 8\n[run]\nduration = \"100ms\"\nsample = \"50ms\"\n"
+    );
+    let scenario = Scenario::parse("shapes.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert!(outcome.requests > 100, "{} requests", outcome.requests);
+    assert_eq!(outcome.drives, 9);
+}
+
 #[test]
 fn drives_in_order_that_no_array_can_take_are_refused_with_their_line() {
     let zones = |zones: &str| {
