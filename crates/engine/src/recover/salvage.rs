@@ -255,12 +255,11 @@ async fn identify(rt: &Runtime, nameless: Vec<DeviceInfo>, assembly: &mut Assemb
     let state = &assembly.superblock.state;
     let (Ok(layout), Ok(protections)) = (state.layout(), Protections::of(state)) else { return };
     let tag = assembly.superblock.array.tag();
+    let longest_header = protections.each().map(|shape| shape.header_blocks(shape.full_rows_at(0))).max().unwrap_or(0);
     for device in nameless {
         for segment in 0..PROBED {
             let offset = layout.geometry().device_offset(segment, 0);
-            let bytes = protections.each().map(|shape| shape.header_blocks(shape.full_rows_at(0))).max().unwrap_or(0)
-                as usize
-                * BLOCK;
+            let bytes = longest_header as usize * BLOCK;
             let buf = rt.alloc(bytes);
             if offset + bytes as u64 > device.size || rt.read(device.ix, offset, buf.full()).await.is_err() {
                 continue;
