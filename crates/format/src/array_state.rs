@@ -76,6 +76,10 @@ pub const PARITY_BUFFER: &str = "parity-buffer";
 /// Policy parameter: other than 0 where the descriptions of backups may be beside their blocks (ScalaAFA, section 5.4).
 pub const DESCRIBED_BESIDE: &str = "described-beside";
 
+/// Policy parameters, by medium: the shape of groups there, where it is not the array's: k times 256, and m. It does not depend on which
+/// groups are there, as what a killed server has left is as large as it says.
+pub const RAID_ON: [&str; Medium::ALL.len()] = ["flash-raid", "disk-raid"];
+
 /// An R-group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupDesc {

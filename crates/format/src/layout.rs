@@ -56,7 +56,7 @@ pub enum LayoutError {
     #[error(transparent)]
     Geometry(#[from] GeometryError),
     /// A group with columns that its frames have no addresses for.
-    #[error("group {group} has {raid} raid, and the array's addresses are for groups of at most {most} members")]
+    #[error("group {group} is {raid}, and the array's addresses are for groups of at most {most} members")]
     TooWide {
         /// Which.
         group: usize,

@@ -48,8 +48,8 @@ mod doc_check;
 
 pub use array_state::{
     ArrayState, CONVERTS_INSIDE, CheckpointRoot, DESCRIBED_BESIDE, GroupDesc, GroupState, Holdings, InPlace,
-    InvalidState, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RootSegment, RootUse, SpareDesc,
-    VolumeDesc, valid_name,
+    InvalidState, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RAID_ON, RootSegment, RootUse,
+    SpareDesc, VolumeDesc, valid_name,
 };
 pub use backup::{BACKUP_MAGIC, BESIDE_BLOCK, Backup, BackupError, Holds, MOST_RECORDS};
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};

@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligne
 
 use crate::array_state::{
     ArrayState, CheckpointRoot, GroupDesc, GroupState, Holdings, InPlace, InvalidState, MemberDesc, MemberErrors,
-    MemberState, PolicyValue, RootSegment, RootUse, SpareDesc, VolumeDesc,
+    MemberState, PolicyValue, RAID_ON, RootSegment, RootUse, SpareDesc, VolumeDesc,
 };
 use crate::checksum;
 use crate::constants::{
@@ -64,8 +64,8 @@ pub const BUFFERED_PARITY: u64 = 128;
 /// of this would not find them.
 pub const BESIDE: u64 = 256;
 
-/// Incompat feature: groups may have other columns than the array as a whole. A program that does not know would take members of one
-/// group for another one's.
+/// Incompat feature: groups may have other columns than the array as a whole, those that are added later too. A program that does not
+/// know would take members of one group for another one's, or add a group of the wrong shape.
 pub const GROUP_RAID: u64 = 512;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
@@ -544,7 +544,8 @@ impl ArrayState {
         let media = if on_flash && anywhere { 0 } else { MEDIA };
         let has_hybrid = self.volumes.iter().any(|volume| volume.constraint == Constraint::Hybrid);
         let hybrid = if has_hybrid { HYBRID } else { 0 };
-        let alike = self.groups.iter().all(|group| group.raid == self.geometry.raid());
+        let is_recorded = self.policies.iter().any(|policy| RAID_ON.contains(&policy.name.as_str()));
+        let alike = !is_recorded && self.groups.iter().all(|group| group.raid == self.geometry.raid());
         let raid = if alike { 0 } else { GROUP_RAID };
         group_states | in_place | transient | inside | buffered | beside | media | hybrid | lead | raid
     }

@@ -2,7 +2,7 @@
 
 use cygnus_format::{
     ArrayState, CONVERTS_INSIDE, DATA_START, DESCRIBED_BESIDE, Geometry, GroupDesc, GroupState, Holdings, MemberDesc,
-    MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, Raid, Superblock,
+    MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RAID_ON, Raid, Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
@@ -13,7 +13,7 @@ use crate::recover::assemble::{Found, inspect};
 use crate::recover::media::{NewGroup, check_mix, groups_of};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::recover::zones::{alignment, refuse_zoned};
-use crate::space::protections::{CLIENTS_PARITY, Protections, RAID_ON, raid_value};
+use crate::space::protections::{CLIENTS_PARITY, Protections, raid_value};
 use crate::space::usable::{CLEANING, PARITY_FIXED, STREAMS, policies_of, usable_blocks};
 use crate::work::Work;
 use crate::write::beside;

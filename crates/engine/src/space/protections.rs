@@ -7,7 +7,9 @@
 //! All groups on one medium have the same columns, as what cleaning moves may go to another one of them: a victim must not take
 //! more segments than it gives. Nothing depends on what the groups on the other medium have.
 
-use cygnus_format::{ArrayState, Geometry, GeometryError, GroupDesc, GroupState, MAX_PARITY, Protection, Raid};
+use cygnus_format::{
+    ArrayState, Geometry, GeometryError, GroupDesc, GroupState, MAX_PARITY, Protection, RAID_ON, Raid,
+};
 use cygnus_types::Medium;
 
 use crate::error::ArrayError;
@@ -21,7 +23,7 @@ pub(crate) const CLIENTS_PARITY: &str = "clients-parity";
 pub(crate) enum Unprotectable {
     #[error("{asked} parity columns for clients' writes are not possible: {least} to {most} are")]
     Columns { asked: u8, least: u8, most: u8 },
-    #[error("for segments of clients' writes: {0}")]
+    #[error("segments of such columns: {0}")]
     Shape(#[from] GeometryError),
 }
 
@@ -40,6 +42,8 @@ impl Shapes {
     /// # Errors
     /// When the columns are too few for that, or it is less than promised.
     fn new(all: Geometry, clients: u8) -> Result<Self, Unprotectable> {
+        // What superblocks say may be anything.
+        all.validate()?;
         let (asked, least, most) = (clients, all.parity, (all.width() - 1).min(MAX_PARITY));
         let shape = all.protected_by(Protection::FullStripe { parity: asked });
         let Some(clients) = shape.filter(|_| (least..=most).contains(&asked)) else {
@@ -176,11 +180,7 @@ impl Protections {
     }
 }
 
-/// Policy parameters under which the shape of groups on a medium is recorded, where it is not the array's: k times 256, and m. It must
-/// not depend on which groups are there: what a killed server has left is as large as it says.
-pub(crate) const RAID_ON: [&str; Medium::ALL.len()] = ["flash-raid", "disk-raid"];
-
-/// How a shape is recorded.
+/// How a shape is recorded ([`RAID_ON`]).
 pub(crate) fn raid_value(raid: Raid) -> u64 {
     u64::from(raid.data) << 8 | u64::from(raid.parity)
 }
@@ -209,5 +209,30 @@ fn raid_on(state: &ArrayState, medium: Medium) -> Result<Raid, UnlikeRaid> {
     match state.groups.iter().enumerate().find(is_unlike) {
         None => Ok(all),
         Some((group, GroupDesc { raid, .. })) => Err(UnlikeRaid { group, has: *raid, medium, all }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A superblock with a right checksum may still say anything.
+    #[test]
+    fn shapes_that_cannot_be_are_errors() {
+        let raid = Raid { data: 2, parity: 1 };
+        let geometry = Geometry {
+            data: 2,
+            parity: 1,
+            chunk_blocks: 1,
+            stripe_rows: 4,
+            segment_blocks: 64,
+            transient_blocks: 0,
+            lead_blocks: 0,
+        };
+        assert!(Shapes::new(geometry.with_raid(raid), 1).is_ok());
+        for (data, parity) in [(0, 0), (0, 1), (255, 255), (255, 0), (2, 4), (40, 1)] {
+            let shape = geometry.with_raid(Raid { data, parity });
+            assert!(Shapes::new(shape, parity).is_err(), "{data}+{parity}");
+        }
     }
 }
