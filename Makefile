@@ -10,7 +10,8 @@ ROUNDS ?= 4
 # Arrays of drawn shapes, each walked over by an operator for some rounds: about twenty seconds each.
 WALKS ?= 30
 
-.PHONY: help run test setup lint unit torture operator trouble clients beside-clients beside-trouble hostile siege crash walk python ray threads bench man clean
+.PHONY: help run test setup lint made unit torture operator trouble clients hostile siege crash walk python ray threads bench man clean
+.PHONY: with-servers kills
 
 help:
 	@echo 'make run       build, then show an array at work (about a minute)'
@@ -37,18 +38,21 @@ run:
 	$(CARGO) build --release -p cygnus-cli
 	target/release/cygnus demo
 
-test: setup lint unit
-	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=2 --output-sync=recurse beside-trouble trouble
-	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=2 --output-sync=recurse hostile operator
-	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=2 --output-sync=recurse clients beside-clients
+test: setup lint made
+	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=2 --output-sync=recurse beside-unit with-servers
+	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=3 --output-sync=recurse beside-torture clients kills
 	@echo 'all tests passed'
 
-# Servers that are in trouble mostly wait. They go first, so that none is late for want of a processor.
-beside-trouble:
-	@nice -n 10 $(MAKE) --no-print-directory PROGRAMS=made --jobs=1 torture
+# Tests that compute, beside others that mostly wait: these go first, so that no server is late for want of a processor.
+beside-%:
+	@nice -n 10 $(MAKE) --no-print-directory PROGRAMS=made --jobs=1 $*
 
-# What mostly waits, for servers that are killed and start again, while real clients wait too.
-beside-clients:
+# Servers that mostly wait: for members in trouble, for clients that mean harm, for an operator.
+with-servers:
+	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=1 trouble hostile operator
+
+# Servers that are killed and start again, while real clients wait too.
+kills:
 	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=1 crash python
 
 setup:
@@ -59,6 +63,10 @@ lint:
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	@# The fuzzer itself, which is C++, is not built for that.
 	CUSTOM_LIBFUZZER_PATH=target/libfuzzer.a $(CARGO) check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+
+# Every test, and the programs with them.
+made:
+	$(CARGO) test --workspace --no-run
 
 unit:
 	$(CARGO) test --workspace

@@ -8,7 +8,7 @@ use crate::status::{
     MemoryStatus, ParityBuffer, ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
-use cygnus_types::{ByteSize, Constraint, Nanos, counted};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, Nanos, counted};
 use std::collections::BTreeMap;
 
 /// The whole of `array status`.
@@ -240,9 +240,14 @@ fn memory_sentence(memory: &MemoryStatus) -> String {
 }
 
 /// What becomes of acknowledged writes if the server is killed.
-fn killed_sentence(kept: Option<&KeptStatus>) -> String {
-    match kept {
-        None => "what was acknowledged and not flushed is lost: nothing is kept (serve --kept-in)".into(),
+fn killed_sentence(status: &ArrayStatus) -> String {
+    let answers_from_memory = status.volumes.iter().any(|volume| volume.ack.0 == Acknowledged::Memory);
+    match &status.kept {
+        None if answers_from_memory => {
+            "what volumes at level memory have acknowledged and no flush has covered is lost: nothing is kept (serve --kept-in)"
+                .into()
+        }
+        None => "nothing that was acknowledged is lost: it is on the members".into(),
         Some(KeptStatus { place, bytes, short }) => {
             let what = if *short { "not all that was acknowledged is" } else { "all that was acknowledged is" };
             format!("{what} in {place} ({}) or on the members", ByteSize(*bytes))
@@ -338,6 +343,12 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
             ByteSize(writes.client_bytes),
             ByteSize(writes.cleaned_bytes),
         ));
+        out.push_str(&format!(
+            "{}{} to members, parity, headers and copies included: {:.2} bytes for each byte of clients\n",
+            label(""),
+            ByteSize(writes.device_bytes),
+            writes.device_bytes as f64 / writes.client_bytes as f64,
+        ));
     }
     if let Some(repairs) = status.repairs.filter(|repairs| repairs.reconstructed > 0) {
         let RepairCounters { reconstructed, repaired, .. } = repairs;
@@ -364,7 +375,12 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         }
     }
     if status.served && status.in_place.is_none() {
-        out.push_str(&format!("{}{}\n", label("if killed"), killed_sentence(status.kept.as_ref())));
+        out.push_str(&format!("{}{}\n", label("if killed"), killed_sentence(status)));
+    }
+    let is_used =
+        |level: &Acknowledged| status.in_place.is_none() && status.volumes.iter().any(|of| of.ack.0 == *level);
+    for level in Acknowledged::ALL.into_iter().filter(is_used) {
+        out.push_str(&format!("{}{}: {}\n", label("ack"), level.word(), level.may_lose()));
     }
     if let Some(clients) = &status.clients {
         out.push_str(&format!("{}{}\n", label("clients"), clients_sentence(clients)));

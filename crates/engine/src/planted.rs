@@ -46,6 +46,8 @@ pub enum Bug {
     HeldForTheFirst,
     /// Descriptions of copies are not looked for beside these.
     BesideUnread,
+    /// Recovery does not look for the copies that were made when a stripe was closed.
+    LastCopiesUnread,
     /// Room for copies is used again while their stripes need them.
     BackupsOverwritten,
     /// When one stripe ends, the copies of the others that are open count as its own.

@@ -30,6 +30,13 @@ use crate::write::writer::{Writer, writers};
 /// what a power cut can take from a client that never flushes, and the part of the log that recovery must read.
 const DESTAGE_AFTER: Nanos = Nanos::secs(1);
 
+/// A stripe that is closed and not yet on the devices.
+struct Outstanding {
+    lane: Lane,
+    /// All of it is on the devices but parity that members are to compute from the copies that they have.
+    lacks_only_parity: bool,
+}
+
 /// See the module's text.
 pub(crate) struct Reactor {
     pub rt: Runtime,
@@ -51,12 +58,12 @@ pub(crate) struct Reactor {
     pub last_medium: Cell<Medium>,
     writers: [RefCell<Writer>; Lane::ALL.len()],
     /// Stripes closed and not yet on the devices.
-    outstanding: RefCell<BTreeMap<u64, Lane>>,
+    outstanding: RefCell<BTreeMap<u64, Outstanding>>,
     /// Stripes that no flush has covered.
     pub unflushed: RefCell<UnflushedStripes>,
     /// What of open stripes lies in the transient areas of members.
     pub transient: RefCell<Transient>,
-    /// Members that do not compute parity from that.
+    /// Devices that do not compute parity from that.
     pub lacking: Lacking,
     /// Whether a flush is under way that is to make room there.
     pub makes_room: Cell<bool>,
@@ -163,7 +170,7 @@ impl Reactor {
         let mut outstanding = self.outstanding.borrow_mut();
         let lowest = outstanding.keys().next().copied();
         let seq = self.shared.stripes.take(self.index(), lowest);
-        outstanding.insert(seq, lane);
+        outstanding.insert(seq, Outstanding { lane, lacks_only_parity: false });
         if let Some(kept) = self.shared.kept.get() {
             kept.note_number(self.rt.id(), seq);
         }
@@ -175,6 +182,14 @@ impl Reactor {
         let mut outstanding = self.outstanding.borrow_mut();
         outstanding.remove(&seq);
         self.shared.stripes.set_incomplete(self.index(), outstanding.keys().next().copied());
+    }
+
+    /// A stripe is on the devices but for parity that members are to compute, and they have copies of all of which that is the parity.
+    pub(crate) fn lacks_only_parity(&self, seq: u64) {
+        if let Some(stripe) = self.outstanding.borrow_mut().get_mut(&seq) {
+            stripe.lacks_only_parity = true;
+        }
+        self.progress.notify();
     }
 
     /// Sends all of this reactor's open stripes on their way.
@@ -195,10 +210,20 @@ impl Reactor {
 
     /// Waits until all stripes of these lanes that this reactor has closed are on the devices.
     pub(crate) async fn until_landed(&self, lanes: &[Lane]) {
+        self.while_any_is_outstanding(|stripe| lanes.contains(&stripe.lane)).await;
+    }
+
+    /// The same, but not until members have computed the parity of what they have copies of: any m members may be lost without it too.
+    pub(crate) async fn until_landed_or_copied(&self, lanes: &[Lane]) {
+        self.while_any_is_outstanding(|stripe| lanes.contains(&stripe.lane) && !stripe.lacks_only_parity).await;
+    }
+
+    /// Waits while there is such a stripe among those that this reactor has closed before.
+    async fn while_any_is_outstanding(&self, is_such: impl Fn(&Outstanding) -> bool) {
         let below = self.shared.stripes.next();
         loop {
             let progress = self.progress.wait();
-            let waiting = self.outstanding.borrow().range(..below).any(|(_, lane)| lanes.contains(lane));
+            let waiting = self.outstanding.borrow().range(..below).any(|(_, stripe)| is_such(stripe));
             if !waiting {
                 return;
             }

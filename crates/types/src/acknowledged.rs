@@ -50,7 +50,8 @@ impl Acknowledged {
     pub const fn may_lose(self) -> &'static str {
         match self {
             Self::Memory => {
-                "a power cut, or the machine going down, takes what no flush has covered; a killed server nothing"
+                "a power cut, or the machine going down, takes what no flush has covered; a killed server takes nothing, as memory \
+                 outlasts the process (serve --kept-in)"
             }
             Self::Written => "only members that lose power take what no flush has covered",
             Self::Durable => "nothing is lost, whether or not anybody flushes",

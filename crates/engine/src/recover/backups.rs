@@ -224,6 +224,38 @@ impl Backups {
         }
     }
 
+    /// A block that was copied when its stripe was closed, for members to compute parity from: physical column and row of the segment,
+    /// and what the stripe's headers say of it. No backup describes that copy. It lies behind those that are described, as all of a
+    /// stripe's do where members compute parity.
+    pub(crate) async fn last_copy(
+        &self,
+        reactor: &Reactor,
+        stripe: StripeKey,
+        (column, row): (u8, u32),
+        entry: &Entry,
+    ) -> Option<Box<[u8]>> {
+        if planted::is(Bug::LastCopiesUnread) {
+            return None;
+        }
+        let areas = reactor.shared.layout.geometry();
+        for Found { backup, copies } in self.found.values().filter(|found| key_of(&found.backup) == stripe) {
+            let of = &backup.stripe;
+            let geometry = reactor.shared.shapes(of.group).shape(of.rotation.protection())?;
+            let below = row - of.start_row - of.header_blocks;
+            let slot = geometry.slot_at(of.rotation.logical(column) as u8, below, of.rows);
+            let Some(behind) = slot.checked_sub(backup.first_slot) else { continue };
+            for copy in copies.iter().filter(|copy| copy.holds == Holds::Copies) {
+                let at = copy.at.saturating_add(behind);
+                if at < areas.transient_blocks
+                    && let Some(buf) = read_right(reactor, copy.dev, areas.transient_offset(at), entry).await
+                {
+                    return Some(buf.bytes().into());
+                }
+            }
+        }
+        None
+    }
+
     /// The block as its backup's parity has it, and the blocks of its row that were in the stripe by then.
     async fn by_buffered_parity(
         &self,

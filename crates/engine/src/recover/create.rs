@@ -17,6 +17,7 @@ use crate::space::protections::{CLIENTS_PARITY, Protections, raid_value};
 use crate::space::usable::{CLEANING, PARITY_FIXED, STREAMS, policies_of, usable_blocks};
 use crate::work::Work;
 use crate::write::beside;
+use crate::write::transient::LEAST_BLOCKS;
 
 /// Fewest segments per group: enough for open segments, reserves, two checkpoints and some room to clean in.
 const MIN_SEGMENTS: u64 = 16;
@@ -209,6 +210,10 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         return invalid(format!("a transient area of {transient} is not a multiple of 4KiB"));
     }
     let transient_blocks = u32::try_from(transient.0 / BLOCK as u64).unwrap_or(u32::MAX);
+    if until_full.has_transient_area() && transient_blocks < LEAST_BLOCKS {
+        let least = ByteSize::of_blocks(LEAST_BLOCKS.into());
+        return invalid(format!("a transient area of {transient} has no room for copies: use at least {least}"));
+    }
     if alignment.is_some() && transient_blocks > 0 {
         return invalid(
             "copies of open stripes are written round and round, and members that are written in order have no place for that: use \

@@ -232,6 +232,7 @@ impl Replayer {
                 result.tail_stripes += 1;
                 let mut verdict = StripeReader::of(&self.reactor).judge_stripe(&stripe, given_up).await;
                 if !verdict.consistent && open.contains_key(&key) {
+                    self.add_last_copies(&stripe, backups, &mut verdict).await;
                     let below = common.first_data_row();
                     let there = verdict.blocks.iter().map(|&(column, row, _)| (column, below + row)).collect();
                     let seq = common.stripe_seq;
@@ -267,6 +268,22 @@ impl Replayer {
         result.top_stripe_seq = result.top_stripe_seq.max(backups.top_opened());
         self.apply(candidates, discards, &mut result);
         result
+    }
+
+    /// Adds blocks of a stripe that are not there and were copied when it was closed.
+    async fn add_last_copies(&self, stripe: &FoundStripe, backups: &Backups, verdict: &mut Verdict) {
+        let there: BTreeSet<(u8, u32)> = verdict.blocks.iter().map(|&(column, row, _)| (column, row)).collect();
+        for (column, row, entry) in stripe.blocks() {
+            if entry.kind() == Kind::Void || there.contains(&(column, row)) {
+                continue;
+            }
+            let key = key_of(&stripe.common);
+            let at = (column, stripe.common.first_data_row() + row);
+            if let Some(data) = backups.last_copy(&self.reactor, key, at, entry).await {
+                verdict.blocks.push((column, row, Some(data)));
+                verdict.lost -= 1;
+            }
+        }
     }
 
     /// Adds the blocks of a stripe that were backed up while it was open and are not `there`: physical column, and row of the

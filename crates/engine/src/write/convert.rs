@@ -17,15 +17,15 @@ use std::rc::Rc;
 
 use cygnus_format::Rotation;
 use cygnus_policy::{UntilFull, rows_to_convert};
-use cygnus_runtime::{Conversion, Extra, IoError, IoErrorKind, OpFuture};
-use cygnus_types::{BLOCK, GroupId, MemberIx};
+use cygnus_runtime::{Conversion, DeviceIx, Extra, IoError, IoErrorKind, OpFuture};
+use cygnus_types::{BLOCK, GroupId};
 
 use crate::care::member::MemberShared;
 use crate::counters::count;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::write::beside::Beside;
-use crate::write::offload::{LastCopies, Offload};
+use crate::write::offload::{Copied, LastCopies, Offload};
 use crate::write::replicate::{Replicator, standing_of};
 use crate::write::stripe::Stripe;
 use crate::write::writer::write_parity;
@@ -43,8 +43,12 @@ impl Offload for Rc<Reactor> {
         Converter::of(self).last_copies(stripe)
     }
 
-    async fn convert(&self, stripe: &Stripe, copies: LastCopies) {
-        Converter::of(self).convert(stripe, copies).await;
+    async fn complete_copies(&self, stripe: &Stripe, copies: LastCopies) -> Copied {
+        Converter::of(self).complete_copies(stripe, copies).await
+    }
+
+    async fn convert(&self, stripe: &Stripe, copied: Copied) {
+        Converter::of(self).convert(stripe, copied).await;
     }
 }
 
@@ -71,18 +75,18 @@ impl<'a> Converter<'a> {
     fn converts(&self, group: GroupId, column: u8) -> bool {
         let (member, state) = self.reactor.shared.member(group, column);
         let Some(dev) = self.reactor.device_in_service(member) else { return false };
-        if self.reactor.lacking.0.borrow().contains(&member) {
+        if self.reactor.lacking.0.borrow().contains(&dev) {
             return false;
         }
         let can = self.reactor.rt.capabilities(dev).convert;
         if !can {
-            self.does_not_convert(member, state, "its device has no command for that");
+            self.does_not_convert(dev, state, "its device has no command for that");
         }
         can
     }
 
-    fn does_not_convert(&self, member: MemberIx, state: &MemberShared, why: &str) {
-        if self.reactor.lacking.0.borrow_mut().insert(member) {
+    fn does_not_convert(&self, dev: DeviceIx, state: &MemberShared, why: &str) {
+        if self.reactor.lacking.0.borrow_mut().insert(dev) {
             let text = format!("{} computes no parity inside ({why}): the host does it", state.name());
             self.reactor.shared.log_repeated("conversion", &state.name(), text);
         }
@@ -120,14 +124,14 @@ impl<'a> Converter<'a> {
     }
 
     /// Has the members compute the parity of a stripe of which all else is on its way no more. Those who do not get it from here.
-    async fn convert(&self, stripe: &Stripe, copies: LastCopies) {
+    async fn convert(&self, stripe: &Stripe, copied: Copied) {
         let _step = self.reactor.shared.during("conversion");
-        let sound = self.is_ready(stripe, copies).await;
+        let sound = self.is_ready(stripe, copied).await;
         let parity = 0..stripe.place.columns.parity;
         let under_way: Vec<_> = parity.clone().map(|p| sound.then(|| self.submit(stripe, p)).flatten()).collect();
         for (p, ops) in parity.zip(under_way) {
             let is_converted = match ops {
-                Some(ops) => self.is_converted(stripe, p, ops).await,
+                Some((dev, ops)) => self.is_converted(stripe, p, dev, ops).await,
                 None => false,
             };
             if !is_converted {
@@ -136,15 +140,29 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Whether all copies are there, all blocks are durable in their places, and nobody has gone or fallen silent since.
-    async fn is_ready(&self, stripe: &Stripe, LastCopies(ops): LastCopies) -> bool {
-        let is_all_copied = ops.is_empty();
-        let mut sound = true;
+    async fn complete_copies(&self, stripe: &Stripe, LastCopies(ops): LastCopies) -> Copied {
+        let all_before = ops.is_empty();
+        let mut all = true;
         for op in ops {
-            sound &= op.await.is_ok();
+            all &= op.await.is_ok();
         }
+        match all && self.stand_as_they_did(stripe) {
+            false => Copied::InPart,
+            true if all_before => Copied::Before,
+            true => Copied::Now,
+        }
+    }
+
+    /// Whether no member of its group has come, gone or fallen silent since a stripe was copied.
+    fn stand_as_they_did(&self, stripe: &Stripe) -> bool {
+        standing_of(self.reactor, stripe.place.group) == stripe.backed_up().under
+    }
+
+    /// Whether all copies are there, all blocks are durable in their places, and no member has gone or fallen silent since.
+    async fn is_ready(&self, stripe: &Stripe, copied: Copied) -> bool {
+        let mut sound = copied != Copied::InPart;
         let shared = &self.reactor.shared;
-        let is_durable = is_all_copied && {
+        let is_durable = copied == Copied::Before && {
             let mut transient = self.reactor.transient.borrow_mut();
             transient.learn(shared.durable(), shared.flushes.ended());
             transient.is_durable(stripe.backed_up().last)
@@ -153,7 +171,7 @@ impl<'a> Converter<'a> {
         if sound && !is_durable && !copies_stay && !planted::is(Bug::ConvertedUnflushed) {
             sound = self.flush_data(stripe).await;
         }
-        sound && standing_of(self.reactor, stripe.place.group) == stripe.backed_up().under
+        sound && self.stand_as_they_did(stripe)
     }
 
     async fn flush_data(&self, stripe: &Stripe) -> bool {
@@ -173,19 +191,19 @@ impl<'a> Converter<'a> {
         all
     }
 
-    /// Tells the member of a parity column to compute its part, band by band.
-    fn submit(&self, stripe: &Stripe, p: u8) -> Option<Vec<OpFuture>> {
+    /// Tells the member of a parity column to compute its part, band by band; and the device that was told.
+    fn submit(&self, stripe: &Stripe, p: u8) -> Option<(DeviceIx, Vec<OpFuture>)> {
         let place = &stripe.place;
         let (member, _) = self.reactor.shared.member(place.group, place.columns.parity_column(p));
         let dev = self.reactor.device_in_service(member)?;
         let convert = |what| self.reactor.rt.extra(dev, Extra::Convert(what));
-        Some(self.conversions(stripe, p, self.beside().has_room(dev)).map(convert).collect())
+        Some((dev, self.conversions(stripe, p, self.beside().has_room(dev)).map(convert).collect()))
     }
 
     /// Whether the member of a parity column has done its part.
-    async fn is_converted(&self, stripe: &Stripe, p: u8, ops: Vec<OpFuture>) -> bool {
+    async fn is_converted(&self, stripe: &Stripe, p: u8, dev: DeviceIx, ops: Vec<OpFuture>) -> bool {
         let (place, shared) = (&stripe.place, &self.reactor.shared);
-        let (member, state) = shared.member(place.group, place.columns.parity_column(p));
+        let (_, state) = shared.member(place.group, place.columns.parity_column(p));
         let mut failed = None;
         for op in ops {
             if let Err(error) = op.await {
@@ -194,7 +212,7 @@ impl<'a> Converter<'a> {
         }
         match failed {
             None => count(&shared.totals.converted_inside, stripe.converted().into()),
-            Some(error) => self.has_failed(member, state, error),
+            Some(error) => self.has_failed(dev, state, error),
         }
         failed.is_none()
     }
@@ -216,10 +234,10 @@ impl<'a> Converter<'a> {
         })
     }
 
-    fn has_failed(&self, member: MemberIx, state: &MemberShared, error: IoError) {
+    fn has_failed(&self, dev: DeviceIx, state: &MemberShared, error: IoError) {
         if matches!(error.kind, IoErrorKind::Unsupported | IoErrorKind::Range) {
             // It would refuse the next one too: such chunks are more than it converts at a time.
-            return self.does_not_convert(member, state, &error.to_string());
+            return self.does_not_convert(dev, state, &error.to_string());
         }
         let text = format!("{} did not compute parity inside ({error}): the host does it", state.name());
         self.reactor.shared.log_repeated("conversion", &state.name(), text);

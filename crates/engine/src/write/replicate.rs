@@ -21,7 +21,7 @@ use std::rc::Rc;
 use cygnus_format::{Backup, Entry, Holds, MOST_RECORDS};
 use cygnus_policy::{Unfinished, UntilFull, Way};
 use cygnus_runtime::{BufSlice, DeviceIx, OpFuture, Runtime};
-use cygnus_types::{BLOCK, GroupId, MemberIx};
+use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx};
 
 use crate::care::member::MemberShared;
 use crate::counters::count;
@@ -31,7 +31,7 @@ use crate::write::beside::Beside;
 use crate::write::lane::Lane;
 use crate::write::offload::Offload;
 use crate::write::stripe::{BackedUp, Standing, Stripe};
-use crate::write::transient::{Numbers, Wanted};
+use crate::write::transient::{Numbers, Transient, Wanted};
 
 /// The rows below the header in which the blocks of a stripe lie that are in memory only.
 fn rows_of_new(stripe: &Stripe) -> Vec<u32> {
@@ -117,7 +117,7 @@ impl Replicator {
     }
 
     /// Waits until all that clients had written here before this call is on the members, in stripes or in backups. One round
-    /// serves all who ask before it begins.
+    /// serves all who ask before it begins. It does not wait for parity that members compute from copies.
     pub(crate) async fn settle(&self) {
         if !self.reactor.shared.is_two_phase() {
             return self.reactor.drain(Lane::OF_CLIENTS).await;
@@ -141,7 +141,7 @@ impl Replicator {
                 self.close(lane);
             }
         }
-        self.reactor.until_landed(Lane::OF_CLIENTS).await;
+        self.reactor.until_landed_or_copied(Lane::OF_CLIENTS).await;
         self.see_to_room();
     }
 
@@ -158,7 +158,8 @@ impl Replicator {
         });
     }
 
-    /// As [`Replicator::settle`], for a round of flush; if it `closes`, with no stripe left that only backups make safe.
+    /// As [`Replicator::settle`], for a round of flush: what members are computing is waited for, as a flush makes whole stripes
+    /// durable. If it `closes`, there is no stripe left that only backups make safe.
     pub(crate) async fn settle_for(&self, round: u64, closes: bool) {
         if closes {
             self.close_all();
@@ -166,6 +167,7 @@ impl Replicator {
         self.settle().await;
         let shared = &self.reactor.shared;
         if shared.is_two_phase() {
+            self.reactor.until_landed(Lane::OF_CLIENTS).await;
             let mut transient = self.reactor.transient.borrow_mut();
             transient.learn(shared.durable(), shared.flushes.ended());
             transient.asked_by_flush(round);
@@ -356,6 +358,9 @@ impl Replicator {
         let begins = from == 0 && blocks > 0 && self.reactor.converts(group, columns);
         let whole = if begins { take(before + stripe.geometry().slots(stripe.place.rows)) } else { None };
         let has_begun = whole.is_some();
+        if begins && !has_begun {
+            self.tell_if_never_whole(before + stripe.geometry().slots(stripe.place.rows));
+        }
         let (numbers, at) = match whole {
             Some(taken) => taken,
             None if stripe.heroes.is_empty() => take(before + blocks)?,
@@ -377,6 +382,21 @@ impl Replicator {
         let first = at[members.len()];
         places.push(BackupPlace { member: witness, first: Some(first), at: first + 1, blocks: 0 });
         Some((numbers, places))
+    }
+
+    /// Says so if the areas have no room for the copies of a whole stripe, however little is in them.
+    fn tell_if_never_whole(&self, blocks: u32) {
+        let shared = &self.reactor.shared;
+        let part = shared.transient_part(self.reactor.index()).len() as u32;
+        if !Transient::could_ever_hold(part, blocks) {
+            let text = format!(
+                "a reactor's part of the transient areas ({}) has no room for the copies of a whole stripe ({}), so members compute no \
+                 parity inside and the host does it: serve with fewer reactors, or create the array with a larger --transient",
+                ByteSize::of_blocks(part.into()),
+                ByteSize::of_blocks(blocks.into())
+            );
+            shared.log_repeated("conversion", "transient areas", text);
+        }
     }
 
     fn take(&self, lane: Lane, wanted: impl Iterator<Item = Wanted>) -> Option<(Numbers, Vec<u32>)> {

@@ -17,6 +17,9 @@ use crate::write::lane::Lane;
 /// One block in so many of a reactor's part is for backups that say something new of earlier ones.
 const KEPT: u32 = 4;
 
+/// Blocks that an area has at least: those of a copy of some blocks, with what describes it, beside those that are kept free.
+pub(crate) const LEAST_BLOCKS: u32 = 8;
+
 /// A reactor's part of one member's area.
 struct Ring {
     part: Range<u32>,
@@ -192,6 +195,11 @@ impl Transient {
     /// Whether a backup, and all before it, are durable with the blocks in their places.
     pub(crate) fn is_durable(&self, number: u64) -> bool {
         number < self.durable
+    }
+
+    /// Whether a part of an area of so many blocks ever has room for so many in a row.
+    pub(crate) fn could_ever_hold(part: u32, blocks: u32) -> bool {
+        blocks + part / KEPT <= part
     }
 
     /// Whether some member's area is half full: without a flush it would be full soon.

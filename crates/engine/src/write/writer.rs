@@ -23,7 +23,7 @@ use crate::space::segments::{SegIx, SegState};
 use crate::volume_state::VolumeState;
 use crate::write::grant::{Grant, Room};
 use crate::write::lane::Lane;
-use crate::write::offload::{LastCopies, Offload};
+use crate::write::offload::{Copied, LastCopies, Offload};
 use crate::write::page::Page;
 use crate::write::replicate::standing_of;
 use crate::write::stripe::{Closing, Moved, Stripe, StripePlace};
@@ -633,7 +633,11 @@ async fn finish_stripe(
         reactor.deliver(&stripe, write).await;
     }
     if stripe.converted() > 0 {
-        reactor.convert(&stripe, copies).await;
+        let copied = reactor.complete_copies(&stripe, copies).await;
+        if copied != Copied::InPart {
+            reactor.lacks_only_parity(stripe.seq());
+        }
+        reactor.convert(&stripe, copied).await;
     }
     let place = stripe.place;
     // Before anybody may clean its segment: what the next opening finds of it in kept memory, it would write there again. An array
