@@ -20,7 +20,7 @@ pub(crate) const OWN: usize = 32 << 10;
 /// Size in bytes that a busy connection comes to: one receive takes dozens of 4 KiB writes, and the buffer still fits into
 /// a core's second-level cache.
 const BASE: usize = 256 << 10;
-/// After so many receives in a row that used less than a quarter of it, an empty buffer is halved.
+/// Receives in a row that used less than a quarter of the buffer, after which it is halved once it is empty.
 const LEAN: u8 = 64;
 
 pub(crate) struct ReceiveBuffer {
