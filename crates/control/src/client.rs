@@ -19,15 +19,15 @@ pub enum ClientError {
     Connect {
         /// The control socket.
         path: PathBuf,
-        /// Why.
+        /// What the system said to the attempt to connect.
         source: std::io::Error,
     },
-    /// The connection broke.
+    /// The connection broke before the answer was there.
     #[error("{path}: {source}: 'cygnus serve' went away during the request", path = path.display())]
     Io {
         /// The control socket.
         path: PathBuf,
-        /// Why.
+        /// What the system said to the read or write that failed.
         source: std::io::Error,
     },
     /// No answer in time.

@@ -577,7 +577,7 @@ fn devices(status: &ArrayStatus, paint: Paint) -> String {
     table.render(paint)
 }
 
-/// The table of jobs.
+/// The table of `array status` that shows long work: how far it is, how fast, how long it will take.
 pub fn jobs(jobs: &[JobStatus], paint: Paint) -> String {
     let mut table = Table::new(&[
         ("JOB", Align::Right),
