@@ -147,7 +147,7 @@ impl Holds {
 pub struct Backup {
     /// The array's UUID, folded.
     pub array_tag: u64,
-    /// Session that wrote it.
+    /// Session of the array in which it was written.
     pub session: u64,
     /// Its number among those of the stripe's reactor in this session.
     pub number: u64,

@@ -144,7 +144,7 @@ pub enum MapPageError {
     /// The summary entry is of another kind of block.
     #[error("block is no map page but {0:?}: the checkpoint is damaged, use the older one")]
     NotAPage(Kind),
-    /// Rotten.
+    /// The block does not match its checksum: rotten, or another block than was written.
     #[error(
         "map page checksum is {computed:08x} but should be {expected:08x}: rebuild it from parity or use the older checkpoint"
     )]

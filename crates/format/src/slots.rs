@@ -41,7 +41,7 @@ pub(crate) fn is_empty_copy(bytes: &[u8]) -> bool {
 pub enum SlotCopy {
     /// Nothing yet.
     Empty,
-    /// A superblock.
+    /// A superblock that matches its checksum.
     Holds(Box<Superblock>),
     /// It cannot be used.
     Spoiled(SuperblockError),

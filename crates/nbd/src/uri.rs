@@ -23,7 +23,7 @@ pub enum Address {
 /// A server and one of its exports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NbdUri {
-    /// The server.
+    /// Where the server listens.
     pub address: Address,
     /// The export's name; empty for the default export.
     pub export: String,

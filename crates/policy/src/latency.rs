@@ -53,9 +53,9 @@ pub struct LatencyRule {
 /// How much longer than its peers a member takes: 99th percentiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lag {
-    /// Its own.
+    /// 99th percentile of the member itself.
     pub own: Nanos,
-    /// That of its typical peer.
+    /// 99th percentile of the typical other member of its group.
     pub peers: Nanos,
 }
 

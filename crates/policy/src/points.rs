@@ -58,7 +58,7 @@ pub struct Policies {
     pub mixes_media: bool,
 }
 
-/// The named presets.
+/// How an array works, under a name: each stands for a set of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// SWAN (ATC'19): several R-groups, one takes the writes, the next front-end is cleaned meanwhile.

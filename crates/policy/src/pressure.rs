@@ -9,7 +9,7 @@ pub struct PressureView {
     pub writable: u32,
     /// The same with those that are emptied and only have to be given back.
     pub soon_writable: u32,
-    /// Segments in all.
+    /// Segments of all groups, whatever their state.
     pub segments: u32,
     /// Whether there is garbage that cleaning could turn into free segments. Without any, slowing down helps nobody.
     pub cleanable: bool,
@@ -17,7 +17,7 @@ pub struct PressureView {
     pub gain: Nanos,
 }
 
-/// Writers keep to a slow medium's pace while so few segments are left at most, however few there are in all.
+/// Writable segments up to which writers keep to a slow medium's pace, however few there are in all.
 const FEW: u64 = 4;
 
 /// Rule for back-pressure.

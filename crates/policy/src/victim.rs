@@ -38,7 +38,7 @@ const SHARES: u64 = 256;
 /// Bits behind the point of scores.
 const FRACTION: u32 = 32;
 
-/// Rule for the victim.
+/// Rule of cleaning: which segment is the next victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// Fewest valid blocks (SWAN section 3.2).
@@ -69,9 +69,9 @@ pub enum Search {
     Rank,
     /// By [`Victim::score`], which changes as segments age: of those with the same share the older one comes first.
     Score,
-    /// Some are drawn.
+    /// By lot: some segments are drawn, and the one of them with the fewest valid blocks is the victim.
     Draw {
-        /// How many.
+        /// How many are drawn.
         among: u16,
     },
 }

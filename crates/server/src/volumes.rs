@@ -5,11 +5,11 @@ use thiserror::Error;
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{name} is {now} now: to make it smaller, and lose what lies behind {size}, add --shrink")]
 pub struct Shrink {
-    /// The volume.
+    /// Name of the volume.
     pub name: String,
-    /// Its size.
+    /// Size that it has.
     pub now: ByteSize,
-    /// What it is to be.
+    /// Size that was asked for.
     pub size: ByteSize,
 }
 

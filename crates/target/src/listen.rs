@@ -23,7 +23,7 @@ pub struct ListenAddress(Address);
 /// Why nothing is listening.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Not an address.
+    /// The text is no address.
     #[error("{0:?} is not an address: use unix:PATH, HOST:PORT or [IPV6]:PORT")]
     Address(String),
     /// Someone answers at that socket.
@@ -35,7 +35,7 @@ pub enum ListenError {
     /// The operating system refuses.
     #[error("{address}: cannot listen: {source}")]
     Io {
-        /// The address.
+        /// Where it should have listened.
         address: ListenAddress,
         /// What the system said.
         source: io::Error,

@@ -81,7 +81,7 @@ impl Paging {
         self.blocks > 1
     }
 
-    /// Bytes of a page.
+    /// Bytes of the volume for which the map has one entry.
     pub const fn page(self) -> ByteSize {
         ByteSize(self.blocks as u64 * BLOCK as u64)
     }
