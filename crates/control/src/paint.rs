@@ -16,7 +16,7 @@ pub enum Tone {
     Normal,
     /// All is well.
     Good,
-    /// Somebody should look.
+    /// An operator should look.
     Warning,
     /// Something is lost or out of service.
     Bad,

@@ -115,7 +115,7 @@ pub enum Request {
         /// The R-group: its number, or the path of one of its members.
         group: String,
     },
-    /// How a job stands. Requests that start one are answered by its [`Response::Job`] too; whoever wants to see it end
+    /// How a job stands. Requests that start one are answered by its [`Response::Job`] too; a command that waits for its end
     /// asks with this again and again.
     Job {
         /// Number of the job, as [`JobStatus::id`] has it.

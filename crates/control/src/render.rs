@@ -62,7 +62,7 @@ fn shapes(status: &ArrayStatus) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// What somebody should know, as sentences: which devices are gone, what that means, and what to do.
+/// What an operator should know, as sentences: which devices are gone, what that means, and what to do.
 pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     let gone: Vec<&DeviceStatus> = status.devices.iter().filter(|device| device.state != DeviceState::Online).collect();
     let mut sentences: Vec<String> = gone.iter().map(|device| gone_sentence(status, device)).collect();

@@ -131,7 +131,7 @@ pub struct ArrayStatus {
 pub enum Condition {
     /// Nothing needs to be done.
     Well,
-    /// It serves all its data, and somebody should look.
+    /// It serves all its data, and an operator should look.
     Attention,
     /// Not all of its data can be read and written.
     Unavailable,
@@ -266,7 +266,7 @@ impl AutonomicsStatus {
 pub struct LinkStatus {
     /// Its name, as `serve --link` declared it.
     pub name: String,
-    /// Whether so many requests meet others on it that data moves away.
+    /// Whether requests meet others on it often enough for data to move away.
     pub contended: bool,
     /// Requests of a hundred that met others on it when it was last looked at.
     pub contended_percent: u32,
@@ -455,7 +455,7 @@ pub struct RepairCounters {
 /// When a member is not waited for, and how often that was so since the array was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patience {
-    /// A member that gives no answer for so long goes out of service. Milliseconds.
+    /// Milliseconds without any answer after which a member goes out of service.
     pub hung_after_millis: u64,
     /// 4 KiB blocks of late reads that were asked of the other columns too.
     pub hedged: u64,
@@ -683,7 +683,7 @@ pub enum JobState {
     Done,
     /// Ended early because it could not go on.
     Failed,
-    /// Ended early because somebody asked for it.
+    /// Ended early because an operator asked for it.
     Cancelled,
 }
 

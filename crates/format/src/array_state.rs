@@ -87,7 +87,7 @@ pub struct GroupDesc {
     pub extents: Vec<Extent>,
     /// Whether it takes part.
     pub state: GroupState,
-    /// What its members store on, as they said when it was made, or as somebody said for them.
+    /// What its members store on, as they said when it was made, or as the operator said for them.
     pub medium: Medium,
     /// How many columns it has.
     pub raid: Raid,

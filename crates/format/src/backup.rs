@@ -196,7 +196,7 @@ impl Backup {
         self.put(&self.raw(), block);
     }
 
-    /// Whether copies of so many blocks have room beside them for their description, if that tells of discards too.
+    /// Whether copies of this many blocks have room beside them for their description, if that tells of discards too.
     pub fn fits_beside(blocks: usize, discards: usize) -> bool {
         length_beside(blocks + discards) <= blocks * BESIDE_BLOCK
     }

@@ -265,7 +265,7 @@ impl Geometry {
         of_slots.into_iter()
     }
 
-    /// The first slot at or after `slot` from which on so many lie one behind the other on one column of a stripe opened for `rows`
+    /// The first slot at or after `slot` from which on this many lie one behind the other on one column of a stripe opened for `rows`
     /// rows, if there are such slots.
     pub const fn run_from(&self, slot: u32, blocks: u32, rows: u32) -> Option<u32> {
         let mut slot = slot;
@@ -336,7 +336,7 @@ impl Geometry {
         }
     }
 
-    /// Data blocks that a segment holds for certain when full stripes are filled with pages of so many blocks and with single blocks, in
+    /// Data blocks that a segment holds for certain when full stripes are filled with pages of `page` blocks and with single blocks, in
     /// any order: a page that does not fit behind the blocks before it leaves slots out, which later blocks fill.
     pub const fn capacity_of_pages(&self, page: u32) -> u32 {
         let (mut row, mut blocks) = (0, 0);
@@ -425,7 +425,7 @@ impl Rotation {
         self.data as usize
     }
 
-    /// Whether so many columns are enough to restore the others.
+    /// Whether this many columns are enough to restore the others.
     #[inline]
     pub const fn restores(&self, columns: usize) -> bool {
         columns >= self.needed()

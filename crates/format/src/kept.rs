@@ -272,7 +272,7 @@ impl KeptHeader {
     }
 }
 
-/// The steps by which a record says what happens to its stripe. They are pure: whoever has the memory stores the bytes.
+/// The steps by which a record says what happens to its stripe. They are pure: the caller, who has the memory, stores the bytes.
 pub mod steps {
     use super::*;
 

@@ -30,7 +30,7 @@ impl fmt::Display for Raid {
     }
 }
 
-/// The shapes of R-groups as somebody says them: `2+1`, or `flash:2+1,disk:6+2`.
+/// The shapes of R-groups as options and scenarios say them: `2+1`, or `flash:2+1,disk:6+2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Raids {
     /// One shape for all R-groups.

@@ -344,7 +344,7 @@ pub enum StripeError {
     Malformed(&'static str),
 }
 
-/// A stripe header whose checksum nobody looked at yet.
+/// A stripe header whose checksum was not compared yet.
 #[derive(Clone, Copy, Debug)]
 pub struct UnverifiedStripe<'a> {
     bytes: &'a [u8],

@@ -136,7 +136,7 @@ pub enum Malformed {
     /// A reply does not start with a reply's magic.
     #[error("a reply starts with {0:#010x}; the stream is out of step")]
     ReplyMagic(u32),
-    /// A reply to a request nobody made.
+    /// A reply to a request that was not made.
     #[error("a reply to the unknown request {0:#x}")]
     UnknownCookie(u64),
     /// A reply's or chunk's length does not fit its type.

@@ -44,7 +44,7 @@ pub enum UriError {
     /// `nbd+unix` without a socket.
     #[error("nbd+unix needs ?socket=PATH and no host, as in nbd+unix:///vol0?socket=/run/cygnus.sock")]
     Socket,
-    /// A parameter nobody knows.
+    /// A parameter that is not known here.
     #[error("unknown parameter {0:?}")]
     Parameter(String),
     /// `%` without two hexadecimal digits, or bytes that are not UTF-8.

@@ -11,7 +11,7 @@ pub struct PressureView {
     pub soon_writable: u32,
     /// Segments of all groups, whatever their state.
     pub segments: u32,
-    /// Whether there is garbage that cleaning could turn into free segments. Without any, slowing down helps nobody.
+    /// Whether there is garbage that cleaning could turn into free segments. Without any, slowing writers down gains nothing.
     pub cleanable: bool,
     /// What it takes cleaning to gain room for a block; zero: not known.
     pub gain: Nanos,

@@ -52,7 +52,7 @@ pub enum ServeError {
     /// Another server has the array.
     #[error("{0} is being served by another 'cygnus serve': stop that one first to serve it")]
     Served(String),
-    /// Nobody knows whether another server has the array.
+    /// Whether another server has the array cannot be found out.
     #[error(transparent)]
     Control(#[from] ClientError),
     /// The state directory is of no use.
@@ -61,7 +61,7 @@ pub enum ServeError {
     /// Members are not to be had.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// Nobody can connect at an address.
+    /// The server cannot listen at an address.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The array does not open, or does not close.
@@ -131,7 +131,7 @@ pub(crate) enum RequestError {
     /// There are fewer members.
     #[error("there is no member {number}: the array has {members}, counted from 0")]
     NoSuchMember { number: u16, members: usize },
-    /// Nobody has been a member there.
+    /// No member was ever seen at that path.
     #[error("{0} is no member: see 'cygnus array status'")]
     NoMember(String),
     /// The array refuses, concerning members.
@@ -146,7 +146,7 @@ pub(crate) enum RequestError {
     /// The array refuses, concerning volumes.
     #[error(transparent)]
     Volume(#[from] VolumeAdminError),
-    /// Data would be lost that nobody gave up.
+    /// Data would be lost that no operator gave up.
     #[error(transparent)]
     Shrink(#[from] Shrink),
     /// Clients use the volume.

@@ -184,7 +184,7 @@ async fn await_signal<A: Served>(home: Rc<Home<A>>, signals: Signals) {
 }
 
 impl<A: Served> Home<A> {
-    /// Wakes whoever waits for something to be so.
+    /// Wakes the tasks that wait for something to be so.
     pub fn wake(&self) {
         self.changed.notify();
     }

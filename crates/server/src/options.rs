@@ -82,6 +82,6 @@ pub trait Voice: Send + Sync {
     /// Says that clients may come.
     ///
     /// # Errors
-    /// When nobody can be told, which stops the server.
+    /// When the words can be written nowhere, which stops the server.
     fn ready(&self, ready: &Ready) -> io::Result<()>;
 }

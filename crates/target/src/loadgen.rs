@@ -46,7 +46,7 @@ pub struct LoadOptions {
     pub block: u32,
     /// Share of reads in percent; the rest are writes, which destroy what the export holds.
     pub read_percent: u8,
-    /// Only the first so many bytes of the export are used; None for all.
+    /// Bytes of the export that are used, from its start; `None`: all.
     pub span: Option<u64>,
     /// Time before anything counts.
     pub warmup: Duration,

@@ -122,7 +122,7 @@ pub(crate) fn job(job: &cygnus_engine::JobStatus) -> JobStatus {
     }
 }
 
-/// An array that waits `waited` for members, and whose requests wait for so long.
+/// An array that waits `waited` for members, and whose requests wait for `requests_wait`.
 fn suspended(of: &cygnus_engine::Suspended, waited: Nanos, requests_wait: Nanos) -> SuspendedStatus {
     SuspendedStatus {
         for_millis: millis(waited),
