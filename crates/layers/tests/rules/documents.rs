@@ -50,7 +50,10 @@ fn links_lead_somewhere() {
 
 /// Sources that a text names in backquotes, by the end of their path or all of it, and that are not among `sources`.
 fn names_of_no_source<'a>(text: &'a str, sources: &[PathBuf]) -> Vec<&'a str> {
-    let is_name = |name: &&str| name.ends_with(".rs") && !name.contains(char::is_whitespace);
+    // Neither sentences nor patterns as `*.rs`.
+    let is_name = |name: &&str| {
+        name.ends_with(".rs") && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-'))
+    };
     let exists = |name: &&str| sources.iter().any(|source| source.ends_with(name));
     text.split('`').filter(is_name).filter(|name| !exists(name)).collect()
 }
