@@ -23,9 +23,9 @@ const RING: usize = 128;
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// Data columns.
+    /// Data columns of the array, k.
     pub data: u8,
-    /// Parity columns.
+    /// Parity columns of the array, m.
     pub parity: u8,
     /// Size of each device in memory.
     pub device: ByteSize,

@@ -21,14 +21,14 @@ const MAPPED: u64 = 32 << 30;
 /// Bytes of one write.
 const PIECE: u64 = 1 << 20;
 
-/// One figure with its unit.
+/// A figure that was measured, with its unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     /// What was measured.
     pub name: String,
-    /// How much.
+    /// The figure, in `unit`.
     pub value: f64,
-    /// Of what.
+    /// Unit of `value`.
     pub unit: &'static str,
 }
 

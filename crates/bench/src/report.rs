@@ -9,9 +9,9 @@ pub struct Row {
     pub name: String,
     /// Nanoseconds per operation (a 4 KiB block unless the name says otherwise).
     pub ns: f64,
-    /// Operations per second.
+    /// Operations per second: 10^9 by `ns`.
     pub per_second: f64,
-    /// Bytes per second.
+    /// Bytes of clients' data per second, at that rate.
     pub bytes_per_second: f64,
     /// What it is compared with, and how many times that time it takes; none for the floor itself.
     pub beside: Option<(String, f64)>,
@@ -34,7 +34,7 @@ impl Row {
 pub struct EngineReport {
     /// Instruction set that parity uses.
     pub instruction_set: String,
-    /// Shape of the array.
+    /// Members and R-groups of the array, in words.
     pub shape: String,
     /// What this machine can do at best: the parts of a write, one by one.
     pub floor: Vec<Row>,

@@ -59,26 +59,26 @@ impl Default for PeerOptions {
     }
 }
 
-/// One measurement.
+/// How one server did under one load.
 #[derive(Clone, Debug, Serialize)]
 pub struct PeerRow {
-    /// Which server.
+    /// Name of the server.
     pub server: String,
     /// "read" or "write".
     pub workload: &'static str,
-    /// Connections.
+    /// Connections of the load.
     pub connections: usize,
     /// Requests in flight on each.
     pub depth: usize,
-    /// Requests per second.
+    /// Requests answered per second.
     pub iops: f64,
-    /// Share of what the raw socket reaches with the same load.
+    /// `iops` divided by what the raw socket reaches with the same load.
     pub of_limit: f64,
-    /// Latency percentiles in microseconds.
+    /// Median latency in microseconds.
     pub p50_us: f64,
-    /// 99 of 100 requests took no longer.
+    /// 99th percentile of the latencies, in microseconds.
     pub p99_us: f64,
-    /// 999 of 1000 requests took no longer.
+    /// 99.9th percentile of the latencies, in microseconds.
     pub p99_9_us: f64,
     /// Requests answered with an error.
     pub errors: u64,

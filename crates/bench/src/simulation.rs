@@ -28,7 +28,7 @@ const MQSIM_READS: f64 = 103_000.0;
 /// What to simulate.
 #[derive(Clone, Debug)]
 pub struct SimOptions {
-    /// Drive preset.
+    /// Preset of the modelled drives, as `cygnus sim device` lists them.
     pub drive: String,
     /// How much smaller than the real one each drive is.
     pub scale: u32,
@@ -42,7 +42,7 @@ impl Default for SimOptions {
     }
 }
 
-/// One simulation.
+/// How fast one simulation went on this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct SimRow {
     /// What was simulated.
@@ -51,7 +51,7 @@ pub struct SimRow {
     pub requests: u64,
     /// Processor time that they took, in seconds.
     pub cpu_seconds: f64,
-    /// Wall time, likewise.
+    /// Seconds that passed meanwhile.
     pub wall_seconds: f64,
     /// Requests per second of processor time.
     pub per_cpu_second: f64,
@@ -59,7 +59,7 @@ pub struct SimRow {
     pub per_wall_second: f64,
     /// Requests per second of processor time that this could not exceed, whatever was done about the rest of it.
     pub limit_per_cpu_second: f64,
-    /// What that is.
+    /// What `limit_per_cpu_second` was measured of, in words.
     pub limit: String,
     /// Another simulator's requests of this kind per second of processor time.
     pub mqsim_per_cpu_second: f64,
@@ -98,13 +98,13 @@ pub struct SimReport {
     pub cleaning_amplification: f64,
     /// Pages programmed in flash for each page that the array wrote.
     pub drive_amplification: f64,
-    /// Capacity of the drives.
+    /// Capacity of all drives together, in bytes.
     pub simulated_bytes: u64,
     /// Memory of the process that the whole simulation added, per terabyte (10^12) of drives, in GiB.
     pub resident_gib_per_tb: f64,
-    /// Of it the drives' translation, in GiB.
+    /// Of `resident_gib_per_tb`, GiB for the drives' translation.
     pub translation_gib_per_tb: f64,
-    /// Of it what the drives hold: stripe headers, maps, superblocks; in GiB.
+    /// Of `resident_gib_per_tb`, GiB for what the drives hold: stripe headers, maps, superblocks.
     pub contents_gib_per_tb: f64,
 }
 

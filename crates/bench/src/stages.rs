@@ -18,7 +18,7 @@ const ROUNDS: usize = 7;
 /// A part of an operation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stage {
-    /// What it is.
+    /// What the part does, in words.
     pub name: &'static str,
     /// Nanoseconds of it in one operation: the median of all rounds.
     pub ns: f64,
@@ -31,7 +31,7 @@ pub struct Stage {
 pub struct Stages {
     /// "write" or "read": 4 KiB, random, devices in memory.
     pub operation: &'static str,
-    /// The parts.
+    /// The parts, in the order in which an operation goes through them.
     pub stages: Vec<Stage>,
     /// Median of the whole, in nanoseconds. The medians of the parts need not add up to it exactly.
     pub total_ns: f64,

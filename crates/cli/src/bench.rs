@@ -19,7 +19,7 @@ use cygnus_target::loadgen::{LoadOptions, LoadReport, run as run_load};
 use cygnus_types::{Nanos, counted};
 use serde::Serialize;
 
-/// Does it.
+/// Carries out `cygnus bench`.
 pub fn run(args: &BenchArgs, output: Output) -> Result<Exit, Failure> {
     match &args.what {
         BenchCommand::Engine(args) => engine(args, output).map(Exit::from),

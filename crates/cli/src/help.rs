@@ -66,7 +66,7 @@ directory, and a file that exists is replaced with --force only.
 A file that --create made is deleted again only if the command failed and nothing was written to it.
 ";
 
-/// Does it.
+/// Carries out `cygnus help`.
 pub fn run(words: &[String]) -> Result<(), Failure> {
     if let [topic] = words
         && let Some((_, text)) = TOPICS.iter().find(|(name, _)| name == topic)

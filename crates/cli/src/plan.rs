@@ -89,7 +89,7 @@ struct Cost {
     per_usable_terabyte_year: Option<f64>,
 }
 
-/// Does it.
+/// Carries out `cygnus plan`.
 pub fn run(args: &PlanArgs, output: Output) -> Result<Exit, Failure> {
     if args.preset == Some(values::Preset::Log(cygnus_policy::Preset::Serial)) {
         return serial::run(args, output).map(Exit::from);

@@ -17,7 +17,7 @@ use std::os::fd::AsFd;
 /// The modelled drive that goes along when none is named: ScalaAFA's own.
 const MODEL: &str = "scalaafa-femu";
 
-/// Does it.
+/// Carries out `cygnus ssd`.
 pub fn run(command: SsdCommand, output: Output) -> Result<(), Failure> {
     match command {
         SsdCommand::Serve(args) => serve(&args, &output),

@@ -69,7 +69,7 @@ struct ShortStory {
     replay: String,
 }
 
-/// Does it.
+/// Carries out `cygnus torture`.
 pub fn run(args: &TortureArgs, output: Output) -> Result<Exit, Failure> {
     let plant = match args.plant {
         None => Plant::Nothing,

@@ -10,7 +10,7 @@ use cygnus_uring::{NewZones, create_zoned_file, zones_at};
 use serde::Serialize;
 use std::path::Path;
 
-/// Does it.
+/// Carries out `cygnus zoned`.
 pub fn run(command: ZonedCommand, output: Output) -> Result<(), Failure> {
     match command {
         ZonedCommand::Make(args) => make(&args, &output),

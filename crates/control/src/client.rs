@@ -14,20 +14,20 @@ pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// Why a command got no answer, or not the one it asked for.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// Nobody listens on the socket, or there is none.
+    /// No server listens on the socket, or there is none.
     #[error("{path}: {source}: no running 'cygnus serve' answers there", path = path.display())]
     Connect {
         /// The control socket.
         path: PathBuf,
-        /// Why.
+        /// What the system said to the attempt to connect.
         source: std::io::Error,
     },
-    /// The connection broke.
+    /// The connection broke before the answer was there.
     #[error("{path}: {source}: 'cygnus serve' went away during the request", path = path.display())]
     Io {
         /// The control socket.
         path: PathBuf,
-        /// Why.
+        /// What the system said to the read or write that failed.
         source: std::io::Error,
     },
     /// No answer in time.
@@ -74,14 +74,14 @@ pub struct Client {
 impl Client {
     /// Connects to the control socket at `path`.
     ///
-    /// Fails with [`ClientError::Connect`] when nobody serves the array, which for most commands is no failure at all
+    /// Fails with [`ClientError::Connect`] when no server serves the array, which for most commands is no failure at all
     /// (see [`Client::connect_if_served`]).
     pub fn connect(path: &Path) -> Result<Self, ClientError> {
         let stream = UnixStream::connect(path).map_err(|source| ClientError::Connect { path: path.into(), source })?;
         Ok(Self { path: path.into(), stream, lines: LineBuffer::new(MAX_LINE), timeout: TIMEOUT })
     }
 
-    /// Connects, or returns `None` when there is no socket or nobody behind it (the remains of a killed `serve`).
+    /// Connects, or returns `None` when there is no socket or no server behind it (the remains of a killed `serve`).
     ///
     /// A connection proves little: for a moment after a `serve` was killed, the kernel still takes connections to its
     /// socket, and resets them. So the other side has to answer.

@@ -3,11 +3,11 @@
 use cygnus_types::{GroupId, MemberIx};
 use serde::{Deserialize, Serialize};
 
-/// The state of one member.
+/// Whether a member takes part in reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceState {
-    /// In use.
+    /// In service: it has all that it should have, and is read and written.
     Online,
     /// It was away when the array was written to, or is away now.
     Missing,
@@ -32,13 +32,13 @@ impl DeviceState {
 /// One member of an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceStatus {
-    /// Its index within the array, from 0; group = index / (k + m).
+    /// Its number over all R-groups, from 0; those of a group follow one another.
     pub index: u32,
-    /// Its R-group.
+    /// Number of the R-group that it belongs to, from 0.
     pub group: u32,
     /// Where it is, or was last seen.
     pub path: String,
-    /// Whether it works.
+    /// Whether it takes part in reads and writes.
     pub state: DeviceState,
     /// What it did not do, in words: why it is missing, or in trouble.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,18 +131,18 @@ pub struct LifetimeErrors {
 pub struct DevicePace {
     /// Whether reads leave it alone because it is slow.
     pub slow: bool,
-    /// Mean of the last reads.
+    /// Running mean of what reads of it took, in microseconds; recent reads count most.
     pub read_mean_us: u64,
     /// What 99 of 100 of its last few thousand reads did not exceed.
     pub read_p99_us: u64,
-    /// The same of its writes.
+    /// What 99 of 100 of its last few thousand writes did not exceed, in microseconds.
     pub write_p99_us: u64,
-    /// A read of it that takes longer is reconstructed from the other columns.
+    /// Microseconds after which a read of it is late, and is reconstructed from the other columns.
     pub late_after_us: u64,
-    /// Its writes take far longer than those of its peers.
+    /// How long its writes take, and those of its peers; absent unless its own take several times as long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_lag: Option<Lag>,
-    /// Its flushes do.
+    /// How long its flushes take, and those of its peers; absent unless its own take several times as long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_lag: Option<Lag>,
 }
@@ -150,13 +150,13 @@ pub struct DevicePace {
 /// What 99 of 100 did not exceed: of a member, and of its typical peer in the R-group. Microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lag {
-    /// Its own.
+    /// 99th percentile of the member itself, in microseconds.
     pub p99_us: u64,
-    /// Its peers'.
+    /// 99th percentile of the typical other member of its R-group, in microseconds.
     pub peers_p99_us: u64,
 }
 
-/// A spare.
+/// A device that belongs to the array and takes the place of a member that is lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpareStatus {
     /// Its identity, as 32 hexadecimal digits with dashes.
@@ -164,30 +164,31 @@ pub struct SpareStatus {
     /// Where it is; absent when it was not found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Its size in bytes.
+    /// Capacity of the device in bytes.
     pub size_bytes: u64,
 }
 
-/// Ever-growing counters of one device.
+/// Counters of one device. They begin at 0 when the array is opened, or the device takes another one's place, and only
+/// grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
-    /// Bytes read for clients.
+    /// Bytes read from it for clients.
     pub read_bytes: u64,
-    /// Bytes read for cleaning.
+    /// Bytes read from it by cleaning, to move what is live.
     pub cleaning_read_bytes: u64,
-    /// Bytes written.
+    /// Bytes that the array wrote to it, for whatever purpose.
     pub written_bytes: u64,
-    /// Bytes trimmed.
+    /// Bytes that it was told to discard, as nothing in them is needed.
     pub trimmed_bytes: u64,
-    /// Bytes read for scrubs.
+    /// Bytes read from it by scrubs, to verify them.
     #[serde(default)]
     pub scrub_read_bytes: u64,
-    /// I/Os that failed: reads, writes and flushes.
+    /// Requests that it answered with an error: `read_errors` and `write_errors` together.
     pub errors: u64,
-    /// Reads among them.
+    /// Reads that it answered with an error.
     #[serde(default)]
     pub read_errors: u64,
-    /// Writes and flushes among them.
+    /// Writes and flushes that it answered with an error.
     #[serde(default)]
     pub write_errors: u64,
     /// Blocks of data and copies of headers that were not what had been written.
@@ -203,13 +204,13 @@ pub struct DeviceCounters {
     pub unrepairable: u64,
 }
 
-/// Bytes per second of one device.
+/// What was read from one device and written to it over the last second, in bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRates {
-    /// Reads for clients.
+    /// Bytes per second read for clients.
     pub read: f64,
-    /// Reads for cleaning.
+    /// Bytes per second read by cleaning.
     pub cleaning_read: f64,
-    /// Writes.
+    /// Bytes per second written.
     pub written: f64,
 }

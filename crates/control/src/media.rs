@@ -3,7 +3,7 @@
 use cygnus_types::{Constraint, Medium};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A medium: its word.
+/// A medium, as its word in JSON: `flash` or `disk`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MediumName(pub Medium);
 
@@ -23,14 +23,14 @@ impl<'de> Deserialize<'de> for MediumName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Media {
-    /// Any.
+    /// On whatever medium there is.
     #[default]
     Any,
-    /// This one only.
+    /// On this medium only: when it is full, writes get ENOSPC.
     Only(MediumName),
-    /// This one while there is room.
+    /// On this medium while there is room, else on the other one.
     Prefers(MediumName),
-    /// Disks, and flash for what is often read.
+    /// On disks; what is often read moves to flash.
     Hybrid,
 }
 

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 /// same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pages {
-    /// Bytes of a page.
+    /// Bytes of the volume for which the map has one entry: 8192 to 65536.
     pub page_bytes: u64,
-    /// How much data of pages that were written in part may have entries of its own.
+    /// Bytes of pages that were written in part that may have entries by 4096 bytes all the same; beyond that such
+    /// pages are written whole.
     #[serde(default)]
     pub fine_bytes: u64,
 }

@@ -5,22 +5,22 @@
 pub enum Paint {
     /// Plain text: no terminal, or the user asked for it.
     Plain,
-    /// ANSI colours.
+    /// ANSI escape sequences around what has a tone.
     Colour,
 }
 
 /// What a piece of text means; how that looks is decided in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// Plain, in the terminal's own colour.
     Normal,
     /// All is well.
     Good,
-    /// Somebody should look.
+    /// An operator should look.
     Warning,
-    /// Broken.
+    /// Something is lost or out of service.
     Bad,
-    /// A heading.
+    /// The title of a table or a section.
     Heading,
     /// Less important.
     Faint,

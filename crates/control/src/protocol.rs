@@ -30,9 +30,9 @@ pub enum Request {
     VolumeList,
     /// Make a volume that reads as zeros.
     VolumeCreate {
-        /// Its name.
+        /// Name of the new volume.
         name: String,
-        /// Its size in bytes.
+        /// Its size in bytes, a multiple of 4096.
         size: u64,
         /// Where a write is when it is answered, if not what is usual for arrays of this kind.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,20 +40,20 @@ pub enum Request {
         /// On which media its blocks may be.
         #[serde(default, skip_serializing_if = "Media::is_any")]
         media: Media,
-        /// How it is mapped, if by pages.
+        /// How many bytes have one entry in the map; absent if every 4096 have one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pages: Option<Pages>,
     },
     /// Change where a write of a volume is when it is answered.
     VolumeSet {
-        /// Its name.
+        /// Name of the volume.
         name: String,
-        /// The level.
+        /// Where a write is from now on when it is answered.
         ack: Ack,
     },
-    /// Delete a volume and everything in it.
+    /// Delete a volume and everything in it. Answered by [`Response::Done`].
     VolumeDelete {
-        /// Its name.
+        /// Name of the volume.
         name: String,
         /// Delete it although clients are connected to it.
         #[serde(default)]
@@ -61,7 +61,7 @@ pub enum Request {
     },
     /// Change a volume's size.
     VolumeResize {
-        /// Its name.
+        /// Name of the volume.
         name: String,
         /// Its new size in bytes.
         size: u64,
@@ -86,7 +86,7 @@ pub enum Request {
     },
     /// Keep a device ready to take a lost member's place.
     SpareAdd {
-        /// Its absolute path.
+        /// Absolute path of the device.
         device: String,
         /// Use it although it holds something.
         #[serde(default)]
@@ -94,12 +94,12 @@ pub enum Request {
     },
     /// Let go of a spare.
     SpareRemove {
-        /// Its path, or its UUID.
+        /// The spare: its path, or its UUID.
         spare: String,
     },
     /// Add devices as whole R-groups. Answered by [`Response::Growth`].
     GroupAdd {
-        /// Their absolute paths, group by group.
+        /// Absolute paths of the devices, group by group.
         devices: Vec<String>,
         /// What the groups store on: of all of them, or of each; empty: as the devices say.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -112,18 +112,18 @@ pub enum Request {
     Scrub,
     /// Move an R-group's data to the others, then let go of it. Answered by [`Response::Job`].
     GroupRetire {
-        /// Its index, or the path of one of its members.
+        /// The R-group: its number, or the path of one of its members.
         group: String,
     },
-    /// How a job stands. Requests that start one are answered by its [`Response::Job`] too; whoever wants to see it end
+    /// How a job stands. Requests that start one are answered by its [`Response::Job`] too; a command that waits for its end
     /// asks with this again and again.
     Job {
-        /// Its number.
+        /// Number of the job, as [`JobStatus::id`] has it.
         id: u64,
     },
     /// Ask a job to end early.
     CancelJob {
-        /// Its number.
+        /// Number of the job, as [`JobStatus::id`] has it.
         id: u64,
     },
     /// Stop serving: flush, checkpoint, close. Answered before the process ends.
@@ -134,27 +134,27 @@ pub enum Request {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "response", rename_all = "kebab-case")]
 pub enum Response {
-    /// To [`Request::Status`].
+    /// Answers [`Request::Status`].
     Status {
-        /// The array.
+        /// Everything about the array.
         array: Box<ArrayStatus>,
     },
-    /// To [`Request::Stats`].
+    /// Answers [`Request::Stats`].
     Stats {
-        /// The counters.
+        /// What was counted up to this moment.
         stats: Box<Stats>,
     },
-    /// To [`Request::VolumeList`].
+    /// Answers [`Request::VolumeList`].
     Volumes {
         /// All volumes by name.
         volumes: Vec<VolumeStatus>,
     },
-    /// To [`Request::Job`] and to every request that starts a job.
+    /// Answers [`Request::Job`], and every request that starts a job.
     Job {
-        /// The job.
+        /// How the job stands.
         job: Box<JobStatus>,
     },
-    /// To [`Request::GroupAdd`].
+    /// Answers [`Request::GroupAdd`].
     Growth {
         /// What was added.
         growth: Box<Growth>,
@@ -180,7 +180,7 @@ pub enum ErrorKind {
     NotFound,
     /// There already is a volume of that name.
     Exists,
-    /// Clients are connected.
+    /// Clients are connected to the volume.
     Busy,
     /// Not enough space in the array.
     NoSpace,
@@ -193,7 +193,7 @@ pub enum ErrorKind {
 }
 
 impl Response {
-    /// An error response.
+    /// The response to a request that was not carried out: what kind of failure, and a sentence for people.
     pub fn error(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self::Error { kind, message: message.into() }
     }

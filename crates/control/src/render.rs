@@ -62,7 +62,7 @@ fn shapes(status: &ArrayStatus) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// What somebody should know, as sentences: which devices are gone, what that means, and what to do.
+/// What an operator should know, as sentences: which devices are gone, what that means, and what to do.
 pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     let gone: Vec<&DeviceStatus> = status.devices.iter().filter(|device| device.state != DeviceState::Online).collect();
     let mut sentences: Vec<String> = gone.iter().map(|device| gone_sentence(status, device)).collect();
@@ -593,7 +593,7 @@ fn devices(status: &ArrayStatus, paint: Paint) -> String {
     table.render(paint)
 }
 
-/// The table of jobs.
+/// The table of `array status` that shows long work: how far it is, how fast, how long it will take.
 pub fn jobs(jobs: &[JobStatus], paint: Paint) -> String {
     let mut table = Table::new(&[
         ("JOB", Align::Right),

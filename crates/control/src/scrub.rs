@@ -4,16 +4,16 @@ use crate::show;
 use cygnus_types::counted;
 use serde::{Deserialize, Serialize};
 
-/// The scrubs of an array.
+/// When an array was last scrubbed, and what that found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScrubStatus {
     /// End of the last scrub that got to the end, in seconds since 1970 UTC; absent if there never was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_unix: Option<u64>,
-    /// How long ago that was, in seconds.
+    /// Seconds since `last_unix` when the status was asked for; absent if there never was a whole scrub.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_seconds: Option<u64>,
-    /// What the last one since the array was opened found.
+    /// What the last scrub since the array was opened found; absent if there was none yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<ScrubReport>,
 }
@@ -21,11 +21,11 @@ pub struct ScrubStatus {
 /// What a scrub found and did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScrubReport {
-    /// Whether it got to the end.
+    /// Whether the scrub got to the end; else the rest counts what it had verified until it was cancelled or failed.
     pub complete: bool,
-    /// Blocks verified.
+    /// 4 KiB blocks that were compared with their checksums.
     pub blocks: u64,
-    /// Bytes read.
+    /// Bytes read from all members for it.
     pub bytes_read: u64,
     /// Blocks of data or of checkpoints that were not what had been written.
     pub wrong_blocks: u64,
@@ -35,20 +35,20 @@ pub struct ScrubReport {
     pub wrong_headers: u64,
     /// Blocks written anew because something was wrong with them or with what protects them.
     pub moved_blocks: u64,
-    /// Blocks of these that were rebuilt.
+    /// Of `moved_blocks`, those whose data was rebuilt from the other columns.
     pub rebuilt_blocks: u64,
     /// Blocks that should have been written anew and found no room.
     pub blocks_without_room: u64,
-    /// Blocks beyond redundancy.
+    /// Blocks of volumes that cannot be read any more, as too many of their columns are lost.
     pub lost: u64,
-    /// The first thousand of them.
+    /// Where those are; the first thousand.
     pub lost_blocks: Vec<LostBlock>,
 }
 
 /// A block that cannot be read any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostBlock {
-    /// Name of its volume.
+    /// Name of the volume that it belongs to.
     pub volume: String,
     /// The 4 KiB block, counted from 0.
     pub lba: u64,

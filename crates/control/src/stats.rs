@@ -8,46 +8,46 @@ use serde::{Deserialize, Serialize};
 pub struct Stats {
     /// The moment, in nanoseconds since `serve` started.
     pub at_ns: u64,
-    /// The R-groups with their roles and segments.
+    /// The R-groups in order, with their roles and segments.
     pub groups: Vec<GroupStatus>,
-    /// The members' counters, in order.
+    /// Counters of each member, in the order of their numbers.
     pub devices: Vec<DeviceStats>,
-    /// Requests of clients.
+    /// What clients asked for by NBD since `serve` started.
     pub client: ClientCounters,
     /// Bytes that went to the log, by reason.
     pub writes: WriteCounters,
-    /// How often another R-group became front-end.
+    /// How often another R-group became the front-end since the array was opened; 0 where all groups take writes.
     pub rotations: u64,
-    /// Segments cleaned.
+    /// Segments that cleaning has emptied since the array was opened.
     pub cleaned_segments: u64,
     /// How long each written block is delayed because space is short, in nanoseconds; 0 while it is not.
     pub write_delay_ns: u64,
 }
 
-/// One member's counters.
+/// Whether one member works, and what it has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceStats {
-    /// Its R-group.
+    /// Number of the R-group that it belongs to, from 0.
     pub group: u32,
-    /// Whether it works.
+    /// Whether its state is `online`.
     pub online: bool,
-    /// What it has done.
+    /// What was read from it and written to it since the array was opened.
     pub io: DeviceCounters,
 }
 
-/// Ever-growing counters of what clients asked for.
+/// What clients asked for since `serve` started. All but `connections` only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientCounters {
-    /// Connections open now.
+    /// NBD connections that are open now.
     pub connections: u32,
-    /// Reads answered.
+    /// Read requests that were answered, with data or an error.
     pub reads: u64,
-    /// Writes answered.
+    /// Write requests that were answered.
     pub writes: u64,
-    /// Bytes read.
+    /// Bytes that read requests returned.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Bytes that write requests brought.
     pub written_bytes: u64,
-    /// Flushes answered.
+    /// Flush requests that were answered.
     pub flushes: u64,
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Everything about one array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrayStatus {
-    /// The name it was created with.
+    /// The array's name, as commands and `cygnus array list` have it.
     pub name: String,
     /// Its identity on the disks, as 32 hexadecimal digits with dashes.
     pub uuid: String,
@@ -30,11 +30,11 @@ pub struct ArrayStatus {
     pub streams: Option<String>,
     /// Whether a `cygnus serve` holds it at this moment.
     pub served: bool,
-    /// How well it is.
+    /// Whether all members are there, and whether it can be read and written.
     pub state: ArrayState,
-    /// Data columns of a stripe (k).
+    /// Data columns of a stripe (k); of the widest R-group, where they differ.
     pub data_columns: u32,
-    /// Parity columns of a stripe (m).
+    /// Parity columns of a stripe (m); of the widest R-group, where they differ.
     pub parity_columns: u32,
     /// Bytes that one segment takes on one device.
     pub segment_bytes: u64,
@@ -94,19 +94,19 @@ pub struct ArrayStatus {
     pub recovery: Option<RecoveryStatus>,
     /// NBD addresses it is served at, as URIs without an export name; empty when stopped.
     pub listening: Vec<String>,
-    /// The R-groups in order.
+    /// The R-groups in the order of their numbers.
     pub groups: Vec<GroupStatus>,
-    /// All members in order.
+    /// All members in the order of their numbers.
     pub devices: Vec<DeviceStatus>,
     /// Devices kept ready for members that will be lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spares: Vec<SpareStatus>,
-    /// All volumes by name.
+    /// All volumes, in the order of their names.
     pub volumes: Vec<VolumeStatus>,
-    /// When it was last verified, and what that found.
+    /// When a scrub last verified the array, and what that found.
     #[serde(default)]
     pub scrub: ScrubStatus,
-    /// What only an array that updates in place has, while it is served.
+    /// State of the write-intent log; only of an array that updates in place, while it is served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place: Option<InPlaceStatus>,
     /// Where what is on its way to the members outlasts a server that is killed; absent where nothing does.
@@ -131,7 +131,7 @@ pub struct ArrayStatus {
 pub enum Condition {
     /// Nothing needs to be done.
     Well,
-    /// It serves all its data, and somebody should look.
+    /// It serves all its data, and an operator should look.
     Attention,
     /// Not all of its data can be read and written.
     Unavailable,
@@ -211,9 +211,9 @@ impl ArrayStatus {
 /// What a server that is killed leaves for the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptStatus {
-    /// The file, in memory.
+    /// Path of the file, on a file system in memory.
     pub place: String,
-    /// Memory that it takes.
+    /// Bytes of memory that the file takes.
     pub bytes: u64,
     /// Whether there was too little memory for all that was on its way at some moment.
     pub short: bool,
@@ -222,25 +222,25 @@ pub struct KeptStatus {
 /// How data moves out of the way of contention. Blocks of 4 KiB, since the array was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AutonomicsStatus {
-    /// Links that members share.
+    /// Links that members share, as `serve --link` declared them.
     pub links: Vec<LinkStatus>,
     /// Members whose groups new writes avoid.
     pub avoided: Vec<AvoidedStatus>,
-    /// Moved off contended links.
+    /// Blocks written anew elsewhere because their link was contended.
     pub moved_off_links: u64,
-    /// Moved from members that lag to others behind the same link.
+    /// Blocks moved from members that lag to others behind the same link.
     pub moved_to_siblings: u64,
-    /// Moved from members that lag, as all behind their link do.
+    /// Blocks moved from members that lag to another link, as all members behind theirs lag.
     pub moved_away: u64,
-    /// Stayed, because nowhere else was better.
+    /// Blocks that stayed because no other place was better.
     pub nowhere_better: u64,
-    /// Stayed, because the budget was spent.
+    /// Blocks that stayed because the budget was spent.
     pub over_budget: u64,
-    /// Stayed, because they had moved a moment ago.
+    /// Blocks that stayed because they had moved a moment ago.
     pub resting: u64,
-    /// Stayed, because no stripe had room at once.
+    /// Blocks that stayed because no stripe had room at once.
     pub no_room: u64,
-    /// Read by way of redundancy, around members that lag or share a contended link.
+    /// Blocks read by way of redundancy, around members that lag or share a contended link.
     pub read_around: u64,
     /// Segments for clients' writes that another group gave than otherwise.
     pub steered_segments: u64,
@@ -248,7 +248,7 @@ pub struct AutonomicsStatus {
     pub left_segments: u64,
     /// Blocks that may be moved for each hundred that clients write.
     pub budget_percent: u32,
-    /// And so many a second.
+    /// Blocks a second that may be moved besides, however little clients write.
     pub budget_per_second: u64,
     /// Blocks that may be moved now, by what the first reactor has saved up.
     pub budget_left: u64,
@@ -261,14 +261,14 @@ impl AutonomicsStatus {
     }
 }
 
-/// A link that members share.
+/// A link that members share on their way to the machine, and how contended it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkStatus {
-    /// Its name.
+    /// Its name, as `serve --link` declared it.
     pub name: String,
-    /// Whether requests meet others on it.
+    /// Whether requests meet others on it often enough for data to move away.
     pub contended: bool,
-    /// How many of a hundred did when it was last looked at.
+    /// Requests of a hundred that met others on it when it was last looked at.
     pub contended_percent: u32,
     /// Paths of the members behind it.
     pub members: Vec<String>,
@@ -277,20 +277,20 @@ pub struct LinkStatus {
 /// A member whose group new writes avoid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AvoidedStatus {
-    /// Its path.
+    /// Path of the member.
     pub member: String,
-    /// Why.
+    /// Why, in words: which link is contended, or how the member lags.
     pub why: String,
 }
 
 /// What the server takes of the machine's memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryStatus {
-    /// What of the process is in memory.
+    /// Bytes of the process that are in memory (its resident set).
     pub resident_bytes: u64,
-    /// What all parts together may take.
+    /// Bytes that all parts together may take (`serve --memory`).
     pub limit_bytes: u64,
-    /// The parts.
+    /// What the memory is used for, with a limit for each use.
     pub parts: Vec<MemoryPartStatus>,
 }
 
@@ -301,31 +301,31 @@ impl MemoryStatus {
     }
 }
 
-/// A part of the server's memory.
+/// One use of the server's memory: how much it takes and may take.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryPartStatus {
     /// Its name: `program`, `buffers`, `network` or `map`.
     pub name: String,
-    /// What it takes.
+    /// Bytes that it takes now.
     pub used_bytes: u64,
-    /// What it may take.
+    /// Bytes that it may take at most.
     pub limit_bytes: u64,
 }
 
-/// The NBD connections of a server since it was started.
+/// NBD connections of a server: those that are open, and counts since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientsStatus {
-    /// Open now, those that are negotiating included.
+    /// Connections open now, those that are negotiating included.
     pub connections: u32,
-    /// As many as there may be.
+    /// Connections that may be open at once.
     pub places: u32,
-    /// Let in so far.
+    /// Connections that were let in.
     pub accepted: u64,
-    /// Not let in, as there was no place for them.
+    /// Connections that were not let in, as there was no place for them.
     pub refused: u64,
-    /// Closed because what came was not NBD.
+    /// Connections closed because what came was not NBD.
     pub malformed: u64,
-    /// Closed because their clients kept the server waiting, or to make room.
+    /// Connections closed because their clients kept the server waiting, or to make room for others.
     pub cut: u64,
 }
 
@@ -343,11 +343,11 @@ pub struct InPlaceStatus {
 /// An array that waits for members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuspendedStatus {
-    /// For how long it has done so.
+    /// Milliseconds since it began to wait.
     pub for_millis: u64,
     /// For whom it waits, and what is the matter with each, in words.
     pub waits_for: String,
-    /// After how long requests fail; absent: they wait for as long as it takes.
+    /// Milliseconds of waiting after which requests fail; absent: they wait for as long as it takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_fail_after_millis: Option<u64>,
 }
@@ -360,7 +360,7 @@ pub enum ArrayState {
     Healthy,
     /// Members are missing, and everything can still be read and written.
     Degraded,
-    /// The same, and at least one of them is being filled.
+    /// Members are missing, and the place of at least one is being filled again.
     Rebuilding,
     /// It waits for members; what can be read meanwhile is.
     Suspended,
@@ -384,52 +384,52 @@ impl ArrayState {
     }
 }
 
-/// Parity of stripes that had copies, since the array was opened.
+/// Where the parity of stripes that had copies was computed, since the array was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParityInside {
-    /// Computed by members inside, and not sent.
+    /// Bytes of parity that members computed inside, and that were not sent to them.
     pub inside_bytes: u64,
-    /// Computed by the host: the copies were too few, or the member does not compute it.
+    /// Bytes of parity that the host computed, as the copies were too few or the member cannot.
     pub host_bytes: u64,
 }
 
 /// What transient areas took since the array was opened, where they have copies only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Copies {
-    /// All of it, the blocks that describe copies among it.
+    /// Bytes written to transient areas, the blocks that describe copies among them.
     pub written_bytes: u64,
-    /// Copies that have what describes them beside them, on devices that store bytes beside blocks.
+    /// Of these, bytes of copies whose description lies beside them, on devices that store bytes beside blocks.
     pub described_beside_bytes: u64,
 }
 
 /// What transient areas took since the array was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParityBuffer {
-    /// All of it, the blocks that say what follows among it.
+    /// Bytes written to transient areas, the blocks that say what follows among them.
     pub written_bytes: u64,
-    /// Parity of rows, in place of copies of their blocks.
+    /// Of these, bytes of rows' parity, in place of copies of their blocks.
     pub parity_bytes: u64,
 }
 
 /// What went to the log, by reason, in bytes of 4 KiB blocks (parity and headers not counted).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteCounters {
-    /// Written by clients.
+    /// Bytes that clients wrote.
     pub client_bytes: u64,
-    /// Moved by cleaning.
+    /// Bytes of live data that cleaning moved out of victims.
     pub cleaned_bytes: u64,
     /// Everything written to the devices: data, parity, headers, padding, checkpoints.
     pub device_bytes: u64,
-    /// Of what clients wrote to volumes that prefer a medium, what went to another one.
+    /// Bytes that clients wrote to volumes that prefer a medium, and that went to another one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fell_back_bytes: u64,
-    /// Of hybrid volumes: moved from disks to flash, as it was often read.
+    /// Bytes of hybrid volumes that moved from disks to flash, as they were often read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub promoted_bytes: u64,
-    /// Of hybrid volumes: moved from flash to disks, as it was read no more.
+    /// Bytes of hybrid volumes that moved from flash to disks, as they were read no more.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub demoted_bytes: u64,
-    /// Reads of what should be on flash that left it on disks, as there was no room.
+    /// Reads of hybrid volumes after which hot blocks stayed on disks, as flash had no room for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reads_without_room: u64,
 }
@@ -444,18 +444,18 @@ impl WriteCounters {
 /// What was done about blocks that could not be read as they were written. 4 KiB blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairCounters {
-    /// Read by way of parity, because a device was missing, failed, or delivered something else.
+    /// Blocks read by way of parity, because a device was missing, failed, or delivered something else.
     pub reconstructed: u64,
-    /// Of these, written anew.
+    /// Of these, blocks that were written anew elsewhere.
     pub repaired: u64,
-    /// Beyond repair.
+    /// Times that a block was asked for, by a client or a rebuild, and was beyond redundancy.
     pub unreadable: u64,
 }
 
 /// When a member is not waited for, and how often that was so since the array was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patience {
-    /// A member that gives no answer for so long goes out of service. Milliseconds.
+    /// Milliseconds without any answer after which a member goes out of service.
     pub hung_after_millis: u64,
     /// 4 KiB blocks of late reads that were asked of the other columns too.
     pub hedged: u64,
@@ -468,7 +468,7 @@ pub struct Patience {
 pub struct RecoveryStatus {
     /// Whether the array had been stopped cleanly, so that nothing had to be scanned.
     pub clean_stop: bool,
-    /// The steps in their order.
+    /// What the opening did, step by step, in the order of time.
     pub steps: Vec<RecoveryStep>,
     /// Blocks that a server that was killed had in memory, and that are on the members now.
     #[serde(default)]
@@ -479,16 +479,16 @@ pub struct RecoveryStatus {
     pub torn_stripes: u64,
     /// Blocks of those that were not there; no flush had covered them.
     pub lost_blocks: u64,
-    /// Why members are not in use.
+    /// In words, why members are not in use.
     pub remarks: Vec<String>,
 }
 
 /// One named step of opening.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecoveryStep {
-    /// Its name.
+    /// What was done, in a few words.
     pub name: String,
-    /// How long it took, in microseconds.
+    /// Microseconds that the step took.
     pub micros: u64,
 }
 
@@ -518,20 +518,20 @@ impl GroupRole {
     }
 }
 
-/// One R-group.
+/// An R-group: its shape, and what it does and holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupStatus {
-    /// Its index, from 0.
+    /// Its number, from 0.
     pub index: u32,
-    /// All its segments.
+    /// Segments that it has, whatever their state.
     pub segments: u32,
     /// Bytes of data its segments could hold.
     pub capacity_bytes: u64,
-    /// Data members.
+    /// Data columns of its stripes (k).
     pub data_columns: u32,
-    /// Parity members: as many may be lost.
+    /// Parity columns of its stripes (m): as many members may be lost.
     pub parity_columns: u32,
-    /// Members of it that are missing or failed.
+    /// Members of it whose state is `missing` or `failed`.
     pub missing_devices: u32,
     /// What it stores on; absent where that does not matter, in arrays that update in place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -544,7 +544,7 @@ pub struct GroupStatus {
 /// What lies on a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediumStatus {
-    /// The medium.
+    /// Which medium the numbers are of.
     pub medium: MediumName,
     /// Bytes of data that volumes can hold there.
     pub capacity_bytes: u64,
@@ -552,31 +552,31 @@ pub struct MediumStatus {
     pub live_bytes: u64,
 }
 
-/// What was added to an array.
+/// What `array add` has added to an array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Growth {
-    /// The new R-groups.
+    /// The new R-groups, in the order of their numbers.
     pub groups: Vec<AddedGroup>,
-    /// Bytes of a segment on each member.
+    /// Bytes that a segment takes on each member.
     pub segment_bytes: u64,
-    /// Bytes of data the array has room for now.
+    /// Bytes of data that the volumes can hold in all, with the new R-groups.
     pub capacity_bytes: u64,
-    /// The same before.
+    /// Bytes of data that the volumes could hold in all without them.
     pub capacity_before_bytes: u64,
 }
 
-/// An R-group that was added.
+/// The shape of an R-group that was added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddedGroup {
-    /// Its index.
+    /// Its number among the R-groups, from 0.
     pub index: u32,
-    /// The index of its first member.
+    /// Number of its first member; the others follow.
     pub first_member: u32,
-    /// Data members.
+    /// Data columns of its stripes (k).
     pub data_columns: u32,
-    /// Parity members.
+    /// Parity columns of its stripes: as many members may be lost.
     pub parity_columns: u32,
-    /// Its segments.
+    /// Segments that it has.
     pub segments: u32,
     /// Bytes of its members that stay unused, because each has as many segments as the smallest allows.
     pub unused_bytes: u64,
@@ -585,21 +585,21 @@ pub struct AddedGroup {
 /// What a served R-group does and holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupActivity {
-    /// What it does now.
+    /// Its part among the groups now.
     pub role: GroupRole,
-    /// Segments that hold nothing.
+    /// Segments that hold nothing and can be filled.
     pub free_segments: u32,
-    /// Segments being filled.
+    /// Segments that are being filled.
     pub open_segments: u32,
     /// Full segments: with data, with a checkpoint, or emptied and waiting for a flush to be free.
     pub sealed_segments: u32,
     /// Of these, segments that cleaning leaves alone because they hold blocks that cannot be read.
     pub damaged_segments: u32,
-    /// Bytes of live data in it.
+    /// Bytes of data that volumes hold in it; what was overwritten or discarded does not count.
     pub live_bytes: u64,
 }
 
-/// One volume.
+/// A volume: its size, how it is kept, and what of it is used or lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeStatus {
     /// Its name, which is also its NBD export name.
@@ -612,7 +612,7 @@ pub struct VolumeStatus {
     /// is stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_bytes: Option<u64>,
-    /// Clients connected to it now.
+    /// NBD connections to it that are open now.
     pub connections: u32,
     /// Where a write is when it is answered.
     #[serde(default)]
@@ -620,13 +620,14 @@ pub struct VolumeStatus {
     /// On which media its blocks may be. Left out if on any.
     #[serde(default, skip_serializing_if = "Media::is_any")]
     pub media: Media,
-    /// How it is mapped. Left out if by blocks.
+    /// How many bytes have one entry in the map. Left out if every block of 4 KiB has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<Pages>,
-    /// Of a volume that is mapped by pages: how much of it has entries of its own. Unknown while the array is stopped.
+    /// Of a volume that is mapped by pages: bytes of it that have entries by 4 KiB all the same. Left out while the
+    /// array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_entries_bytes: Option<u64>,
-    /// Of a hybrid volume: what of its data is on flash. Unknown while the array is stopped.
+    /// Of a hybrid volume: bytes of it that are on flash. Left out while the array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash_bytes: Option<u64>,
     /// Blocks that were written to it and lost with the caches of devices that lost power before a flush had covered them,
@@ -637,7 +638,7 @@ pub struct VolumeStatus {
     /// discarded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
-    /// How many bytes of a volume in doubt are unreadable. Unknown while the array is stopped.
+    /// Of a volume in doubt: bytes of it that are unreadable. Left out while the array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable_bytes: Option<u64>,
 }
@@ -676,13 +677,13 @@ impl VolumeStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// At work.
+    /// It goes on.
     Running,
     /// Ended with everything done.
     Done,
     /// Ended early because it could not go on.
     Failed,
-    /// Ended early because somebody asked for it.
+    /// Ended early because an operator asked for it.
     Cancelled,
 }
 
@@ -705,22 +706,22 @@ pub struct JobStatus {
     pub id: u64,
     /// What it does: rebuild, catch-up, scrub, drain, retire.
     pub kind: String,
-    /// To what: a device, a group, the array.
+    /// What it is done to: a device, an R-group or the array.
     pub subject: String,
-    /// How it stands.
+    /// Whether it runs, or how it has ended.
     pub state: JobState,
-    /// Why it failed.
+    /// Why it failed, in words; absent unless it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Bytes of live data dealt with.
+    /// Bytes of live data that it has dealt with.
     pub done_bytes: u64,
     /// Bytes of live data in all, as far as known now.
     pub total_bytes: u64,
-    /// How long it has been running, or ran, in seconds.
+    /// Seconds that it has been running, or ran.
     pub elapsed_seconds: f64,
-    /// Bytes per second lately; once it has ended, on average.
+    /// Bytes of live data per second: lately while it runs, on average once it has ended.
     pub rate: f64,
-    /// Time left at this rate, in seconds; absent when it has ended or nothing is known yet.
+    /// Seconds left at this rate; absent when it has ended or the rate is not known yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta_seconds: Option<f64>,
 }

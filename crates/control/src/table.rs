@@ -5,9 +5,9 @@ use crate::paint::{Paint, Tone};
 /// Which side a column's cells stand at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
+    /// At the left side, as words are.
     Left,
-    /// Numbers.
+    /// At the right side, as numbers are.
     Right,
 }
 

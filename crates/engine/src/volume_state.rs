@@ -88,7 +88,7 @@ impl VolumeState {
         self.lost.load(Ordering::Acquire)
     }
 
-    /// So many more are.
+    /// Counts more blocks that were acknowledged and are lost.
     pub(crate) fn loses(&self, blocks: u64) {
         self.lost.fetch_add(blocks, Ordering::AcqRel);
     }

@@ -57,7 +57,7 @@ pub struct InPlace {
     pub blank_from_mib: u64,
 }
 
-/// One policy parameter.
+/// A number that a policy is told, kept in the superblocks under its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyValue {
     /// Name of the parameter, a [`valid_name`].
@@ -80,14 +80,14 @@ pub const DESCRIBED_BESIDE: &str = "described-beside";
 /// groups are there, as what a killed server has left is as large as it says.
 pub const RAID_ON: [&str; Medium::ALL.len()] = ["flash-raid", "disk-raid"];
 
-/// An R-group.
+/// An R-group as superblocks describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupDesc {
     /// Where its segments lie in the array's addresses; nowhere when it has retired.
     pub extents: Vec<Extent>,
     /// Whether it takes part.
     pub state: GroupState,
-    /// What its members store on, as they said when it was made, or as somebody said for them.
+    /// What its members store on, as they said when it was made, or as the operator said for them.
     pub medium: Medium,
     /// How many columns it has.
     pub raid: Raid,
@@ -113,7 +113,7 @@ impl GroupDesc {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GroupState {
-    /// It does.
+    /// It takes part: it is written to and read.
     #[default]
     InService = 0,
     /// Only in the superblocks of its own members: it will, as soon as some other member's superblock says so. See
@@ -242,7 +242,7 @@ impl MemberState {
         }
     }
 
-    /// The state in a word.
+    /// The word for the state, as people and JSON have it.
     pub const fn word(self) -> &'static str {
         match self {
             MemberState::Online => "online",
@@ -253,14 +253,14 @@ impl MemberState {
     }
 }
 
-/// A volume.
+/// A volume as superblocks describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeDesc {
     /// Identifier, in every summary entry of the volume's blocks.
     pub id: VolumeId,
     /// Name, unique in the array, a [`valid_name`]; also the export name.
     pub name: String,
-    /// Size in bytes.
+    /// Size in bytes, as clients see it.
     pub size_bytes: u64,
     /// When it was created: seconds since 1970 UTC.
     pub created_unix: u64,
@@ -322,9 +322,9 @@ impl RootUse {
 /// A segment that a checkpoint names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootSegment {
-    /// R-group.
+    /// R-group that the segment belongs to.
     pub group: GroupId,
-    /// Segment.
+    /// Number of the segment within the group.
     pub segment: SegmentId,
     /// The life of the segment that is meant.
     pub segment_seq: u64,
@@ -349,9 +349,9 @@ pub enum InvalidState {
     Page {
         /// Name of the volume.
         name: String,
-        /// Its pages.
+        /// Bytes of its pages.
         page: ByteSize,
-        /// Blocks of a chunk.
+        /// Blocks of the array's chunks.
         chunk: u32,
     },
     /// A name with other characters, or too long.
@@ -361,7 +361,7 @@ pub enum InvalidState {
     Name {
         /// What it should name.
         what: &'static str,
-        /// The name.
+        /// The name that cannot be.
         name: String,
         /// Longest name in bytes.
         max: usize,
@@ -374,24 +374,24 @@ pub enum InvalidState {
     GroupWidth {
         /// Index of the group.
         group: usize,
-        /// Members given.
+        /// How many members it has.
         members: usize,
-        /// Members needed.
+        /// How many it needs: k + m.
         width: u8,
     },
     /// A member cannot hold the group's segments.
     #[error("member {uuid} has {size} bytes: too small for the {segments} segments of group {group}")]
     MemberTooSmall {
-        /// Member.
+        /// Identity of the member.
         uuid: Uuid,
-        /// Its size in bytes.
+        /// Capacity of the member in bytes.
         size: u64,
         /// Index of the group.
         group: usize,
-        /// Segments of the group.
+        /// Segments that the group has on each of its members.
         segments: u32,
     },
-    /// Too many spares.
+    /// More spares than a superblock has room for.
     #[error("{0} spares: an array has at most {MAX_SPARES}")]
     TooManySpares(usize),
     /// Two members with one identity.
@@ -403,7 +403,7 @@ pub enum InvalidState {
     /// Policy names out of order or too many.
     #[error("policy parameters must be at most {MAX_POLICIES} in strictly ascending order of their names")]
     Policies,
-    /// Too many volumes.
+    /// More volumes than a superblock has room for.
     #[error("{0} volumes: an array has at most {MAX_VOLUMES}; delete some or make another array")]
     TooManyVolumes(usize),
     /// Two volumes of one name.
@@ -414,7 +414,7 @@ pub enum InvalidState {
     VolumeId {
         /// Name of the volume.
         name: String,
-        /// Its identifier.
+        /// Identifier of the volume.
         id: VolumeId,
         /// Next identifier to be given out.
         next: u32,
@@ -424,7 +424,7 @@ pub enum InvalidState {
     CheckpointTooLarge {
         /// Generation of the checkpoint.
         generation: u64,
-        /// Segments it lies in.
+        /// Segments that its pages lie in.
         segments: usize,
     },
     /// A checkpoint outside the array.
@@ -432,9 +432,9 @@ pub enum InvalidState {
     CheckpointSegment {
         /// Generation of the checkpoint.
         generation: u64,
-        /// Group named.
+        /// R-group that it names.
         group: GroupId,
-        /// Segment named.
+        /// Segment that it names.
         segment: SegmentId,
     },
     /// Checkpoints not newest first.

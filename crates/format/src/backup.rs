@@ -147,7 +147,7 @@ impl Holds {
 pub struct Backup {
     /// The array's UUID, folded.
     pub array_tag: u64,
-    /// Session that wrote it.
+    /// Session of the array in which it was written.
     pub session: u64,
     /// Its number among those of the stripe's reactor in this session.
     pub number: u64,
@@ -196,7 +196,7 @@ impl Backup {
         self.put(&self.raw(), block);
     }
 
-    /// Whether copies of so many blocks have room beside them for their description, if that tells of discards too.
+    /// Whether copies of this many blocks have room beside them for their description, if that tells of discards too.
     pub fn fits_beside(blocks: usize, discards: usize) -> bool {
         length_beside(blocks + discards) <= blocks * BESIDE_BLOCK
     }

@@ -39,7 +39,7 @@ impl MapEntry {
     /// every segment begins with a stripe header.
     pub const EMPTY: MapEntry = MapEntry(0);
 
-    /// A block that is known to be zeros, in a volume that is in doubt: there [`MapEntry::EMPTY`] says that nobody knows
+    /// A block that is known to be zeros, in a volume that is in doubt: there [`MapEntry::EMPTY`] says that it is not known
     /// what the block holds.
     pub const ZEROS: MapEntry = MapEntry(1);
 
@@ -70,7 +70,7 @@ impl MapEntry {
     }
 
     /// The checksum of a page: the CRC32C of what [`MapEntry::crc_bits`] keeps of its blocks' checksums, as 32 bits each, low bits
-    /// first. So whoever knows the checksums of the blocks need not have the blocks.
+    /// first. So it takes the checksums of the blocks, and not the blocks.
     pub fn page_check(of_blocks: impl Iterator<Item = u32>) -> u32 {
         let mut bytes = [0; MAX_PAGE_BLOCKS as usize * 4];
         let mut len = 0;
@@ -144,7 +144,7 @@ pub enum MapPageError {
     /// The summary entry is of another kind of block.
     #[error("block is no map page but {0:?}: the checkpoint is damaged, use the older one")]
     NotAPage(Kind),
-    /// Rotten.
+    /// The block does not match its checksum: rotten, or another block than was written.
     #[error(
         "map page checksum is {computed:08x} but should be {expected:08x}: rebuild it from parity or use the older checkpoint"
     )]

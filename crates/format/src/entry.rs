@@ -171,7 +171,7 @@ impl Discard {
         Discard { volume: U32::new(volume.0), count: U32::new(count), lba: U64::new(lba.0), seq: U64::new(seq) }
     }
 
-    /// Volume.
+    /// Volume whose blocks are discarded.
     pub const fn volume(&self) -> VolumeId {
         VolumeId(self.volume.get())
     }

@@ -51,16 +51,16 @@ pub struct Geometry {
 /// Why a geometry cannot be used; each message names the field and what to set it to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
-    /// No data column.
+    /// No data column, so nowhere for data.
     #[error("data columns (k) is 0: use at least 1")]
     NoData,
     /// More parity than the code gives.
     #[error("parity columns (m) is {0}: use 0 to {MAX_PARITY}")]
     TooMuchParity(u8),
-    /// Group too wide.
+    /// More columns than a group may have.
     #[error("group width (k + m) is {0}: use at most {MAX_WIDTH} columns, and more groups instead")]
     TooWide(u16),
-    /// Chunk of nothing.
+    /// A chunk without blocks.
     #[error("chunk is 0 blocks: use at least 1 block (4 KiB)")]
     NoChunk,
     /// Full stripe not made of whole chunks.
@@ -68,10 +68,10 @@ pub enum GeometryError {
     StripeNotChunks {
         /// Rows of a full stripe.
         rows: u32,
-        /// Blocks of a chunk.
+        /// Blocks of a chunk; rows must be a multiple of these.
         chunk: u32,
     },
-    /// Stripe too tall.
+    /// More rows than a stripe's header can describe.
     #[error("stripe height is {0} rows: use at most {MAX_STRIPE_ROWS}")]
     StripeTooTall(u32),
     /// Segment too small for one full stripe.
@@ -88,7 +88,7 @@ pub enum GeometryError {
     /// Segments begin too late.
     #[error("{0} blocks are left free before the first segment: use at most {MAX_LEAD_BLOCKS}")]
     Lead(u32),
-    /// Segment too large.
+    /// More rows than a segment may have.
     #[error("segment of {0} blocks per column: use at most {MAX_SEGMENT_BLOCKS} (64 GiB)")]
     SegmentTooLarge(u32),
 }
@@ -265,7 +265,7 @@ impl Geometry {
         of_slots.into_iter()
     }
 
-    /// The first slot at or after `slot` from which on so many lie one behind the other on one column of a stripe opened for `rows`
+    /// The first slot at or after `slot` from which on this many lie one behind the other on one column of a stripe opened for `rows`
     /// rows, if there are such slots.
     pub const fn run_from(&self, slot: u32, blocks: u32, rows: u32) -> Option<u32> {
         let mut slot = slot;
@@ -336,7 +336,7 @@ impl Geometry {
         }
     }
 
-    /// Data blocks that a segment holds for certain when full stripes are filled with pages of so many blocks and with single blocks, in
+    /// Data blocks that a segment holds for certain when full stripes are filled with pages of `page` blocks and with single blocks, in
     /// any order: a page that does not fit behind the blocks before it leaves slots out, which later blocks fill.
     pub const fn capacity_of_pages(&self, page: u32) -> u32 {
         let (mut row, mut blocks) = (0, 0);
@@ -425,7 +425,7 @@ impl Rotation {
         self.data as usize
     }
 
-    /// Whether so many columns are enough to restore the others.
+    /// Whether this many columns are enough to restore the others.
     #[inline]
     pub const fn restores(&self, columns: usize) -> bool {
         columns >= self.needed()

@@ -63,7 +63,7 @@ pub struct IntentBlock {
     bits: Vec<u8>,
 }
 
-/// A block whose checksum nobody looked at yet.
+/// A block whose checksum was not compared yet.
 #[derive(Clone, Copy, Debug)]
 pub struct UnverifiedIntent<'a> {
     block: &'a [u8; BLOCK],

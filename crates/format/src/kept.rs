@@ -128,17 +128,17 @@ pub struct KeptShape {
 }
 
 impl KeptShape {
-    /// Bytes of a record.
+    /// Bytes of a cell's record, which describes the stripe: fixed part, entries and discards, in whole blocks.
     pub const fn record_bytes(&self) -> usize {
         (FIXED + (self.slots as usize + self.discards as usize) * ENTRY_BYTES).next_multiple_of(BLOCK)
     }
 
-    /// Bytes of a column.
+    /// Bytes that a cell has for one column of a stripe.
     pub const fn column_bytes(&self) -> usize {
         self.column_blocks as usize * BLOCK
     }
 
-    /// Bytes of a cell.
+    /// Bytes of a cell, which keeps one stripe: its record and all its columns.
     pub const fn cell_bytes(&self) -> u64 {
         (self.record_bytes() + self.width as usize * self.column_bytes()) as u64
     }
@@ -177,9 +177,9 @@ impl KeptShape {
 /// Whose memory it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptHeader {
-    /// The array.
+    /// UUID of the array.
     pub array: Uuid,
-    /// The session that wrote it.
+    /// Session of the array in which it was written.
     pub session: u64,
     /// Members in service when that began.
     pub in_service: Vec<MemberIx>,
@@ -272,7 +272,7 @@ impl KeptHeader {
     }
 }
 
-/// The steps by which a record says what happens to its stripe. They are pure: whoever has the memory stores the bytes.
+/// The steps by which a record says what happens to its stripe. They are pure: the caller, who has the memory, stores the bytes.
 pub mod steps {
     use super::*;
 
@@ -331,18 +331,18 @@ pub mod steps {
         [part(0), part(16), part(KIND_AT)]
     }
 
-    /// So many slots are used.
+    /// Says how many slots of the stripe are used.
     pub const fn used(slots: u32) -> Bytes<4> {
         (USED_AT, slots.to_le_bytes())
     }
 
-    /// A discard; to be followed by [`discards`].
+    /// Puts the `n`-th discard into the record; to be followed by [`discards`], which makes it count.
     pub fn discard(shape: &KeptShape, n: u32, discard: &Discard) -> Bytes<ENTRY_BYTES> {
         assert!(n < shape.discards, "discard {n} of {}", shape.discards);
         (shape.discard_at(n), discard.as_bytes().try_into().expect("it has its size"))
     }
 
-    /// There are so many discards.
+    /// Says how many discards of the record count.
     pub const fn discards(n: u32) -> Bytes<4> {
         (DISCARDS_AT, n.to_le_bytes())
     }
@@ -361,10 +361,10 @@ pub mod steps {
     }
 }
 
-/// A stripe that was left.
+/// A stripe that a killed server left in its kept memory.
 #[derive(Clone, Copy, Debug)]
 pub struct KeptStripe<'a> {
-    /// What it is.
+    /// Which stripe it is, and where it belongs.
     pub place: OpenStripe,
     /// Its sequence, and below which one all were durable then; none if it was still being filled.
     pub seq: Option<(u64, u64)>,

@@ -19,9 +19,9 @@ use crate::raid::Raid;
 /// A run of frames that belong to one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Extent {
-    /// Its first frame.
+    /// Number of the first frame.
     pub first: u32,
-    /// How many.
+    /// How many frames follow one another.
     pub frames: u32,
 }
 
@@ -39,7 +39,7 @@ impl Extent {
 /// A physical block as its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// R-group.
+    /// R-group that the block is in.
     pub group: GroupId,
     /// Segment within the group.
     pub segment: SegmentId,
@@ -58,9 +58,9 @@ pub enum LayoutError {
     /// A group with columns that its frames have no addresses for.
     #[error("group {group} is {raid}, and the array's addresses are for groups of at most {most} members")]
     TooWide {
-        /// Which.
+        /// Number of the group that is too wide.
         group: usize,
-        /// Its columns.
+        /// The columns that it has.
         raid: Raid,
         /// Members of the widest group that there can be.
         most: u8,
@@ -258,7 +258,7 @@ impl Layout {
         self.groups[group.index()].extents.iter().map(|extent| extent.frames).sum()
     }
 
-    /// Segments of all groups.
+    /// How many segments all groups have together.
     pub fn all_segments(&self) -> u32 {
         self.by_address.iter().map(|piece| piece.extent.frames).sum()
     }

@@ -114,7 +114,7 @@ impl PackedPage {
         added
     }
 
-    /// The block.
+    /// The block as it is to be written: what was pushed, then zeros.
     pub fn bytes(&self) -> &[u8; BLOCK] {
         &self.block
     }
@@ -124,7 +124,7 @@ impl PackedPage {
         self.first
     }
 
-    /// Empties it.
+    /// Empties the page, so that it can be filled with other entries.
     pub fn clear(&mut self) {
         self.block.fill(0);
         (self.used, self.section) = (0, None);
@@ -158,7 +158,7 @@ pub enum PackedError {
     /// The summary entry is of another kind of block.
     #[error("block holds no packed map entries but {0:?}: the checkpoint is damaged, use the older one")]
     NotPacked(Kind),
-    /// Rotten.
+    /// The block does not match its checksum: rotten, or another block than was written.
     #[error(
         "checksum of packed map entries is {computed:08x} but should be {expected:08x}: rebuild them from parity or use \
          the older checkpoint"

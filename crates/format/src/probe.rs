@@ -1,7 +1,7 @@
-//! What is already on a device, so that nothing that holds someone's data is overwritten unasked.
+//! What is already on a device, so that no data is overwritten unasked.
 //!
 //! Signatures are looked for where other software puts them, within the first [`PROBE_HEAD`] and last [`PROBE_TAIL`]
-//! bytes. Whatever is not recognised and not zero is still somebody's: [`Probe::Unknown`].
+//! bytes. Whatever is not recognised and not zero still counts as data: [`Probe::Unknown`].
 
 use cygnus_types::{BLOCK, Uuid};
 
@@ -36,7 +36,7 @@ pub enum Probe {
     },
     /// Nothing but zeros where we looked.
     Blank,
-    /// Data that nobody here recognises.
+    /// Data of a kind that is not recognised.
     Unknown,
 }
 

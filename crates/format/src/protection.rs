@@ -33,7 +33,7 @@ pub enum Protection {
 pub struct UnknownProtection(pub u8);
 
 impl Protection {
-    /// As it stands on disk; never 0, which is what nobody wrote.
+    /// As it stands on disk; never 0, which stands for a segment that was never written.
     #[inline]
     pub const fn to_byte(self) -> u8 {
         match self {

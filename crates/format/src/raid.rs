@@ -10,14 +10,14 @@ use crate::constants::MAX_PARITY;
 /// How many columns an R-group has, one for each member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raid {
-    /// Of data, k.
+    /// Data columns, k.
     pub data: u8,
-    /// Of parity, m.
+    /// Parity columns, m: as many members may be lost.
     pub parity: u8,
 }
 
 impl Raid {
-    /// All of them, k + m.
+    /// Members of a group, k + m.
     #[inline]
     pub const fn width(self) -> u8 {
         self.data.saturating_add(self.parity)
@@ -30,12 +30,12 @@ impl fmt::Display for Raid {
     }
 }
 
-/// The shapes of R-groups as somebody says them: `2+1`, or `flash:2+1,disk:6+2`.
+/// The shapes of R-groups as options and scenarios say them: `2+1`, or `flash:2+1,disk:6+2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Raids {
-    /// Of all of them.
+    /// One shape for all R-groups.
     All(Raid),
-    /// By what they store on, each medium once.
+    /// A shape for each medium that R-groups store on, each medium once.
     ByMedium(Vec<(Medium, Raid)>),
 }
 
@@ -80,7 +80,7 @@ impl FromStr for Raids {
 /// A text that is no shape of R-groups.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseRaidError {
-    /// Not two numbers.
+    /// The text is not two numbers with a plus between.
     #[error("write K+M, data and parity members of each R-group: 2+1, 4+2, 3+0")]
     NotTwo,
     /// A part that is none.

@@ -1,9 +1,9 @@
 //! The superblock slots of a device: two for the generations, which alternate, and of each slot two copies.
 //!
 //! The copies tell what was torn by a power cut from what has rotted. A superblock goes to the first copy of its slot, then
-//! a flush, then to the second one: so a power cut never spoils both, and whoever opens the array mends a spoiled copy from
+//! a flush, then to the second one: so a power cut never spoils both, and an opening mends a spoiled copy from
 //! the other one before he writes anything else. A slot of which *both* copies are spoiled has rotted. It may have held the
-//! newest state, and the other slot is older: nobody may take that for the newest one without another witness.
+//! newest state, and the other slot is older: it must not be taken for the newest one without another witness.
 //!
 //! For the same reason a slot to which nothing was written yet is not zeros, but says that it is empty.
 
@@ -41,7 +41,7 @@ pub(crate) fn is_empty_copy(bytes: &[u8]) -> bool {
 pub enum SlotCopy {
     /// Nothing yet.
     Empty,
-    /// A superblock.
+    /// A superblock that matches its checksum.
     Holds(Box<Superblock>),
     /// It cannot be used.
     Spoiled(SuperblockError),
@@ -126,7 +126,7 @@ impl Slots {
         self.copies[slot].iter().filter_map(SlotCopy::superblock).max_by_key(|superblock| superblock.generation)
     }
 
-    /// The offset of the slot that has rotted, and why it cannot be used: nobody knows any more what was there. It may have
+    /// The offset of the slot that has rotted, and why it cannot be used: what was there is not known any more. It may have
     /// been newer than the other one.
     pub fn lost(&self) -> Option<(u64, &SuperblockError)> {
         SUPERBLOCK_OFFSETS.iter().zip(&self.copies).find_map(|(offsets, copies)| match copies {

@@ -12,7 +12,7 @@ use crate::superblock::Superblock;
 pub enum Standing {
     /// The member of this number, current or stale.
     Member(MemberIx),
-    /// A spare.
+    /// A spare of the array.
     Spare,
     /// Nothing: it was about to be added with its R-group, and that was cut short.
     Joining,

@@ -31,11 +31,11 @@ pub const STRIPE_MAGIC: [u8; 8] = *b"CYGNUSST";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Stream {
-    /// Writes of clients.
+    /// What clients write.
     Clients = 1,
     /// Blocks moved by cleaning.
     Relocation = 2,
-    /// Pages of the map.
+    /// Pages of checkpoints.
     Meta = 3,
 }
 
@@ -105,7 +105,7 @@ on_disk! {
 const _: () = assert!(size_of::<RawStripe>() == STRIPE_FIXED);
 const _: () = assert!(std::mem::offset_of!(RawStripe, crc) == checksum::CRC_OFFSET);
 
-/// What a stripe is from its opening on.
+/// What is known of a stripe from the moment when it is opened, before anything is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenStripe {
     /// R-group.
@@ -118,7 +118,7 @@ pub struct OpenStripe {
     pub start_row: u32,
     /// Blocks of its header on each column.
     pub header_blocks: u32,
-    /// Rows that it was opened for.
+    /// Rows below the header that it has if it is filled; a flush may close it earlier.
     pub rows: u32,
     /// Which columns hold what.
     pub rotation: Rotation,
@@ -126,7 +126,7 @@ pub struct OpenStripe {
     pub opened: u64,
     /// Kind of traffic.
     pub stream: Stream,
-    /// Reactor that fills it.
+    /// Reactor that fills the stripe.
     pub reactor: ReactorId,
 }
 
@@ -177,7 +177,7 @@ impl StripeCommon {
         self.header_blocks as usize * BLOCK
     }
 
-    /// Bytes of one copy of it.
+    /// Bytes of one copy of a column's header: each column has as many copies as the rotation says.
     #[inline]
     pub const fn copy_bytes(&self) -> usize {
         self.header_bytes() / self.rotation.copies() as usize
@@ -344,7 +344,7 @@ pub enum StripeError {
     Malformed(&'static str),
 }
 
-/// A stripe header whose checksum nobody looked at yet.
+/// A stripe header whose checksum was not compared yet.
 #[derive(Clone, Copy, Debug)]
 pub struct UnverifiedStripe<'a> {
     bytes: &'a [u8],

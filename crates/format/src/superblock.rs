@@ -368,7 +368,7 @@ pub enum SuperblockError {
     TwoArrays(Uuid, Uuid),
 }
 
-/// A superblock whose checksum nobody looked at yet.
+/// A superblock whose checksum was not compared yet.
 #[derive(Clone, Copy, Debug)]
 pub struct UnverifiedSuperblock<'a> {
     bytes: &'a [u8],

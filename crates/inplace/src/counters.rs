@@ -3,17 +3,17 @@
 /// What an array has done, in blocks of 4 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Written by clients.
+    /// Blocks that clients wrote.
     pub written: u64,
-    /// Written to devices, data and parity.
+    /// Blocks written to devices, data and parity.
     pub device_written: u64,
-    /// Read from devices in order to renew parity.
+    /// Blocks read from devices in order to renew parity.
     pub read_for_parity: u64,
     /// Stripes, or parts of them, whose parity needed no reads.
     pub full: u64,
-    /// Renewed by read-modify-write.
+    /// Stripes, or parts of them, whose parity was renewed by read-modify-write.
     pub read_modify: u64,
-    /// Renewed by reconstruct-write.
+    /// Stripes, or parts of them, whose parity was renewed by reconstruct-write.
     pub reconstruct: u64,
     /// Blocks of clients' reads that came from parity.
     pub reconstructed: u64,
@@ -22,13 +22,13 @@ pub struct Counters {
 /// What was done with a device, in bytes and requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceTraffic {
-    /// Bytes read.
+    /// Bytes read from the device.
     pub read: u64,
-    /// Bytes written.
+    /// Bytes written to the device.
     pub written: u64,
-    /// Reads that failed.
+    /// Reads that it answered with an error.
     pub read_errors: u64,
-    /// Writes and flushes that failed.
+    /// Writes and flushes that it answered with an error.
     pub write_errors: u64,
     /// Blocks that it could not read and that were written anew.
     pub mended: u64,

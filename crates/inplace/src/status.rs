@@ -9,14 +9,14 @@ use crate::array::Array;
 use crate::counters::{Counters, DeviceTraffic};
 use crate::layout::Level;
 
-/// State of everything.
+/// How an array stands: members, volumes, and what was done.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// Name, for people.
+    /// The array's name.
     pub name: String,
-    /// Identity.
+    /// The array's identity, as its superblocks have it.
     pub uuid: Uuid,
-    /// RAID level.
+    /// RAID level, which the preset names.
     pub level: Level,
     /// Groups of members that mirror each other or share parity.
     pub groups: usize,
@@ -24,11 +24,11 @@ pub struct Status {
     pub data: u8,
     /// Members of a group that may be lost.
     pub parity: u8,
-    /// How well it is.
+    /// Whether all members are there, and whether it can be read and written.
     pub health: ArrayHealth,
     /// Bytes of a region of the write-intent log on each member.
     pub region: ByteSize,
-    /// Regions in all.
+    /// Regions of the write-intent log.
     pub regions: u32,
     /// Regions whose bits are set.
     pub dirty_regions: usize,
@@ -42,18 +42,18 @@ pub struct Status {
     pub suspended_for: Nanos,
     /// How long requests wait then; [`Nanos::MAX`]: as long as it takes.
     pub requests_wait: Nanos,
-    /// By member.
+    /// How each member stands, in the order of their numbers.
     pub members: Vec<MemberStatus>,
-    /// In the order of creation.
+    /// The volumes, in the order of their creation.
     pub volumes: Vec<VolumeStatus>,
     /// What it has done since it was opened.
     pub counters: Counters,
 }
 
-/// A member.
+/// How a member stands, and what was done with it.
 #[derive(Clone, Debug)]
 pub struct MemberStatus {
-    /// Which.
+    /// Number of the member.
     pub member: MemberIx,
     /// Path of its device, if that is there.
     pub name: Option<String>,
@@ -71,19 +71,19 @@ pub struct MemberStatus {
     pub traffic: DeviceTraffic,
 }
 
-/// A volume.
+/// A volume: what it is called and how large it is.
 #[derive(Clone, Debug)]
 pub struct VolumeStatus {
-    /// Name, and export name.
+    /// Name, by which clients ask for it.
     pub name: String,
-    /// Identifier.
+    /// Identifier, in every record about it.
     pub id: VolumeId,
-    /// Size.
+    /// Size, as clients see it.
     pub size: ByteSize,
 }
 
 impl Array {
-    /// State of everything.
+    /// How the array stands now.
     pub fn status(&self) -> Status {
         let inner = &self.0;
         let (core, ledger) = (inner.core(), inner.ledger());

@@ -1,5 +1,5 @@
 //! Reads the workspace's own source and tells which crate names which ([`dependencies`]), which file of a crate reaches
-//! which ([`House`]), and which files form circles ([`circles`]). The rules that it must obey are in `tests/house.rs`.
+//! which ([`House`]), and which files form circles ([`circles`]). The rules that it must obey are in `tests/rules/house.rs`.
 
 mod circles;
 mod crates;

@@ -34,7 +34,7 @@ pub struct Negotiated {
 /// One line of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteExport {
-    /// Name to ask for.
+    /// Name by which a client asks for the export.
     pub name: String,
     /// A line for humans; may be empty.
     pub description: String,

@@ -31,9 +31,9 @@ pub enum ReplyBody {
     },
     /// A part of a READ that is zeros.
     Hole {
-        /// Offset in the export.
+        /// Offset in the export of the first zero.
         offset: u64,
-        /// Bytes.
+        /// Bytes that are zeros.
         length: u32,
     },
     /// Extents of one metadata context, read with [`ExtentIter`].
@@ -43,7 +43,7 @@ pub enum ReplyBody {
         /// Where the extents are.
         extents: Range<usize>,
     },
-    /// Failure.
+    /// The request failed, or this part of it.
     Error {
         /// What went wrong.
         errno: Errno,

@@ -108,17 +108,17 @@ pub enum Malformed {
     /// An option reply does not start with its magic, or answers another option.
     #[error("an answer to option {option} was expected, got magic {magic:#018x} for option {got}")]
     OptionReply {
-        /// The option asked.
+        /// The option that was asked for.
         option: u32,
         /// The option answered.
         got: u32,
-        /// The magic seen.
+        /// The magic number that came.
         magic: u64,
     },
     /// An option reply of a type that does not belong to the option.
     #[error("option {option} was answered with a reply of type {kind}, which does not belong to it")]
     OptionReplyType {
-        /// The option asked.
+        /// The option that was asked for.
         option: u32,
         /// The reply's type.
         kind: u32,
@@ -126,7 +126,7 @@ pub enum Malformed {
     /// The server refused an option we cannot do without.
     #[error("the server refused option {option} (code {code:#x}): {message}")]
     Refused {
-        /// The option asked.
+        /// The option that was asked for.
         option: u32,
         /// The reply type.
         code: u32,
@@ -136,7 +136,7 @@ pub enum Malformed {
     /// A reply does not start with a reply's magic.
     #[error("a reply starts with {0:#010x}; the stream is out of step")]
     ReplyMagic(u32),
-    /// A reply to a request nobody made.
+    /// A reply to a request that was not made.
     #[error("a reply to the unknown request {0:#x}")]
     UnknownCookie(u64),
     /// A reply's or chunk's length does not fit its type.

@@ -11,7 +11,7 @@ pub struct ExportInfo {
     pub name: String,
     /// A line for humans; empty when there is none.
     pub description: String,
-    /// Size in bytes.
+    /// Size of the export in bytes.
     pub size: u64,
     /// Bytes that requests had best be multiples of: a power of two from 4096 on.
     pub page: u32,

@@ -79,7 +79,7 @@ pub struct Request {
     pub offset: u64,
     /// Bytes concerned.
     pub length: u32,
-    /// `CMD_FLAG_*`.
+    /// Bits of the protocol, `CMD_FLAG_*`.
     pub flags: u16,
     /// What is asked.
     pub command: Command,
@@ -88,9 +88,9 @@ pub struct Request {
 /// What the front of a receive buffer holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// A whole request.
+    /// A request that has arrived whole.
     Request {
-        /// Its header.
+        /// What the request's header says.
         request: Request,
         /// Where in the input the data of a WRITE is; empty for others.
         payload: Range<usize>,

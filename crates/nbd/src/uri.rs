@@ -23,7 +23,7 @@ pub enum Address {
 /// A server and one of its exports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NbdUri {
-    /// The server.
+    /// Where the server listens.
     pub address: Address,
     /// The export's name; empty for the default export.
     pub export: String,
@@ -44,7 +44,7 @@ pub enum UriError {
     /// `nbd+unix` without a socket.
     #[error("nbd+unix needs ?socket=PATH and no host, as in nbd+unix:///vol0?socket=/run/cygnus.sock")]
     Socket,
-    /// A parameter nobody knows.
+    /// A parameter that is not known here.
     #[error("unknown parameter {0:?}")]
     Parameter(String),
     /// `%` without two hexadecimal digits, or bytes that are not UTF-8.

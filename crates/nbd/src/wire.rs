@@ -167,9 +167,9 @@ pub const MAX_STRING: usize = 4096;
 /// Longest data of an option that is read at all, in bytes: room for an export name and a dozen
 /// context queries of full length. Longer ones are skipped unread.
 pub const MAX_OPTION: usize = 64 << 10;
-/// An option longer than this ends the connection: nobody sends that in good faith.
+/// An option longer than this ends the connection: no honest client sends that.
 pub const MAX_SKIPPED_OPTION: usize = 32 << 20;
-/// Options in one negotiation, so that nobody negotiates forever.
+/// Most options in one negotiation, so that no client negotiates forever.
 pub const MAX_OPTIONS: u32 = 1024;
 /// Most data in one READ or WRITE, in bytes. Requests without data may be longer.
 pub const MAX_PAYLOAD: u32 = 32 << 20;

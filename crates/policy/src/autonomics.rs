@@ -31,7 +31,7 @@ pub struct AutonomicsRule {
     pub sla: Nanos,
     /// A cluster becomes hot when so many of a hundred of its requests whose module was free met equation 1,
     pub hot_percent: u32,
-    /// and is hot no more when fewer than so many did.
+    /// and stops being hot when fewer than this percentage of them did.
     pub cool_percent: u32,
     /// Requests after which a cluster is judged anew, and operations after which one looks at all of them.
     pub look_after: u32,

@@ -6,9 +6,9 @@ use crate::{GroupView, Turn, Worth};
 /// The groups, and whose turn it is.
 #[derive(Clone, Copy, Debug)]
 pub struct RotationView<'a> {
-    /// The groups.
+    /// All R-groups, in the order of their numbers.
     pub groups: &'a [GroupView],
-    /// The present front-end.
+    /// Number of the group that takes the writes now.
     pub front_end: usize,
     /// A group that was added and will be the next front-end, if there is one.
     pub fresh: Option<usize>,

@@ -7,7 +7,7 @@ use crate::whole_group::may_begin_one;
 /// What a policy may know of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupView {
-    /// Segments in all, but those that nobody can empty; 0 for a group that has left the array or is leaving it.
+    /// Segments in all, but those that cannot be emptied; 0 for a group that has left the array or is leaving it.
     pub segments: u32,
     /// Segments free for anybody.
     pub free: u32,

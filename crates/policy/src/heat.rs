@@ -41,7 +41,7 @@ impl Heat {
         }
     }
 
-    /// So many blocks of the range are written.
+    /// The heat after a write of `blocks` blocks of the range in this epoch.
     #[must_use]
     pub fn written(self, epoch: u64, blocks: u64) -> Self {
         let (now, before) = self.aged(epoch);

@@ -13,11 +13,11 @@ pub const WARMTH_BLOCKS: u64 = 256;
 pub struct HybridRule {
     /// Blocks read of a range from which on it is hot.
     pub hot_from: u32,
-    /// After so long temperatures are halved.
+    /// Time after which temperatures are halved.
     pub half_life: Nanos,
     /// Up to this share of flash, in 256ths, blocks come to it because they are hot. The rest is for volumes that are bound to flash.
     pub full_from: u64,
-    /// From there on cold blocks leave when hot ones come, until so many 256ths less are taken.
+    /// From there on cold blocks leave when hot ones come, until this many 256ths less are taken.
     pub at_a_time: u64,
     /// When nothing was cold enough to leave, temperatures are halved, not more often than this.
     pub cools_after: Nanos,
@@ -55,7 +55,7 @@ impl Temperature {
         (self.bits & MOST).checked_shr(past as u32).unwrap_or(0)
     }
 
-    /// So many blocks more are read.
+    /// The temperature after a read of `blocks` blocks of the range.
     #[must_use]
     pub fn read(self, epoch: u64, blocks: u64) -> Self {
         let count = (u64::from(self.at(epoch)) + blocks).min(MOST.into()) as u32;

@@ -8,7 +8,7 @@
 //!    costs next to nothing; a budget keeps it so when the whole group gets slow.
 //! 2. A member with several late reads in a row and none that ended meanwhile, or with several that took four times that,
 //!    is *slow*: its blocks are reconstructed at once, as if it had failed. Now and then a read goes to it beside, for
-//!    which nobody waits; when several of these in a row are in time, it serves again. A device that pauses to collect its
+//!    which no client waits; when several of these in a row are in time, it serves again. A device that pauses to collect its
 //!    garbage is slow for as long as it pauses. Reads judged at the same moment count once: when a reactor was kept from
 //!    its processor for a while, everything it had in flight seems to have taken that long, on every device.
 //! 3. A device that gives no answer at all for 75 s is *hung*: it goes out of service. Not before the kernel itself has given it
@@ -17,7 +17,7 @@
 //!    saves is saved within some 65 s, and a member that came back by itself costs nothing. A flush and a trim may take longer
 //!    by their nature; that is said where their time is taken (`Runtime::set_patience`).
 //!
-//! Writes are judged otherwise. Nobody can do without a member's part of a stripe, so a member that is slow at writing or
+//! Writes are judged otherwise. No stripe can do without a member's part of a stripe, so a member that is slow at writing or
 //! flushing slows its whole group down, and nothing can be done but to say so: *it lags*. It does when 99 of 100 of its
 //! writes do not end within four times what the same takes its peers, who get the same writes.
 
@@ -53,9 +53,9 @@ pub struct LatencyRule {
 /// How much longer than its peers a member takes: 99th percentiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lag {
-    /// Its own.
+    /// 99th percentile of the member itself.
     pub own: Nanos,
-    /// That of its typical peer.
+    /// 99th percentile of the typical other member of its group.
     pub peers: Nanos,
 }
 

@@ -24,9 +24,9 @@ use crate::{CleaningScope, Preset};
 /// What the model needs to know of one device. Rates in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceFigures {
-    /// Rate of large writes.
+    /// Bytes per second of large writes in order.
     pub write_rate: f64,
-    /// Rate of large reads.
+    /// Bytes per second of large reads.
     pub read_rate: f64,
     /// Seconds until a trimmed segment of [`DeviceFigures::segment`] bytes is erased (Te).
     pub erase_seconds: f64,
@@ -39,7 +39,7 @@ pub struct DeviceFigures {
 /// The two dimensions of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// R-groups.
+    /// Number of R-groups.
     pub groups: u32,
     /// Data columns of each (k).
     pub data: u32,

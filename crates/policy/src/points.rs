@@ -58,7 +58,7 @@ pub struct Policies {
     pub mixes_media: bool,
 }
 
-/// The named presets.
+/// How an array works, under a name: each stands for a set of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// SWAN (ATC'19): several R-groups, one takes the writes, the next front-end is cleaned meanwhile.
@@ -156,7 +156,7 @@ impl Preset {
             pressure: Pressure { begin_percent: 1, longest_ns_per_block: 200_000 },
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },
             relocation_reserve: 1,
-            // Some ten times what a solid state drive takes for a read: clients notice, and nobody's timer runs out.
+            // Some ten times what a solid state drive takes for a read: clients notice, and no client's timer runs out.
             background: Throttle { objective: Nanos::millis(2), floor: 8 << 20 },
             // Cleaning shares devices and processor with clients: fewer requests are worth some dead blocks.
             read_through: 4,

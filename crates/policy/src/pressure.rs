@@ -9,15 +9,15 @@ pub struct PressureView {
     pub writable: u32,
     /// The same with those that are emptied and only have to be given back.
     pub soon_writable: u32,
-    /// Segments in all.
+    /// Segments of all groups, whatever their state.
     pub segments: u32,
-    /// Whether there is garbage that cleaning could turn into free segments. Without any, slowing down helps nobody.
+    /// Whether there is garbage that cleaning could turn into free segments. Without any, slowing writers down gains nothing.
     pub cleanable: bool,
     /// What it takes cleaning to gain room for a block; zero: not known.
     pub gain: Nanos,
 }
 
-/// Writers keep to a slow medium's pace while so few segments are left at most, however few there are in all.
+/// Writable segments up to which writers keep to a slow medium's pace, however few there are in all.
 const FEW: u64 = 4;
 
 /// Rule for back-pressure.

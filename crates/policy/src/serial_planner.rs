@@ -15,7 +15,7 @@ use crate::planner::{DeviceFigures, valid_share};
 /// What the rule judges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SerialArray {
-    /// One drive.
+    /// Figures of each drive; all are alike.
     pub device: DeviceFigures,
     /// R-groups, one of which is in reserve: at least three.
     pub groups: u32,

@@ -7,7 +7,7 @@ use cygnus_types::Nanos;
 pub struct Throttle {
     /// Latency that all but one in a hundred of the clients' requests should stay below.
     pub objective: Nanos,
-    /// Bytes per second below which it never falls: work that never ends protects nobody.
+    /// Bytes per second below which it never falls: work that never ends protects no data.
     pub floor: u64,
 }
 

@@ -19,7 +19,7 @@ pub struct Unfinished {
     pub buffered_rows: Option<u32>,
     /// Whether what the copies are is said beside them, and not in a block before them.
     pub described_beside: bool,
-    /// Whether drives compute the parity from copies, so that nobody sends it.
+    /// Whether drives compute the parity from copies, so that it need not be sent.
     pub is_converted: bool,
 }
 
@@ -30,7 +30,7 @@ impl Unfinished {
         width * u64::from(self.header + self.rows) - u64::from(self.backed_up)
     }
 
-    /// Blocks that backing up what is new writes if members with parity get this many, and so many blocks before them that say what
+    /// Blocks that backing up what is new writes if members with parity get `on_each` blocks, and `before` blocks before them that say what
     /// they are: each block to its place, theirs to each of m members, what says so to one more; and the part of the parity that
     /// is still to be sent.
     fn backing_up_writes(&self, on_each: u32, before: u32) -> u64 {
@@ -65,7 +65,7 @@ pub enum Way {
 }
 
 /// Rows of a stripe that ends, from its first on, whose parity is better computed by the drives from copies than sent to them. It
-/// was opened for so many `rows`, in bands of a chunk on each of `data` columns; its first `used` slots are taken and the first
+/// was opened for `rows` rows, in bands of a chunk on each of `data` columns; its first `used` slots are taken and the first
 /// `copied` copied.
 ///
 /// What is not copied must be before a drive can convert: to each member with parity as many blocks as are missing, where the

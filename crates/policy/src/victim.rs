@@ -38,7 +38,7 @@ const SHARES: u64 = 256;
 /// Bits behind the point of scores.
 const FRACTION: u32 = 32;
 
-/// Rule for the victim.
+/// Rule of cleaning: which segment is the next victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// Fewest valid blocks (SWAN section 3.2).
@@ -55,7 +55,7 @@ pub enum Victim {
         /// Alpha in thousandths; 0 is greedy, but for the coarser shares.
         alpha_permille: u16,
     },
-    /// Fewest valid blocks among so many that are drawn at random (Van Houdt, 2013).
+    /// Fewest valid blocks among `among` segments that are drawn at random (Van Houdt, 2013).
     Choices {
         /// How many are drawn.
         among: u16,
@@ -69,9 +69,9 @@ pub enum Search {
     Rank,
     /// By [`Victim::score`], which changes as segments age: of those with the same share the older one comes first.
     Score,
-    /// Some are drawn.
+    /// By lot: some segments are drawn, and the one of them with the fewest valid blocks is the victim.
     Draw {
-        /// How many.
+        /// How many are drawn.
         among: u16,
     },
 }
@@ -211,7 +211,7 @@ impl FromStr for Victim {
 /// Which segments are worth being victims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worth {
-    /// Those with valid blocks below so many percent of what they can hold.
+    /// Segments with valid blocks below this percentage of what they can hold.
     pub below_percent: u32,
     /// Those begun in their group's present turn, too.
     pub of_this_turn: bool,
@@ -226,7 +226,7 @@ impl Worth {
         segment.live_percent() < self.below_percent && (self.of_this_turn || !segment.of_this_turn)
     }
 
-    /// Whether any segment with a share of so many 256ths may be.
+    /// Whether a segment with this share, in 256ths, may be a victim.
     pub fn may_take_share(self, share: u8) -> bool {
         u64::from(share) * 100 / SHARES < u64::from(self.below_percent)
     }

@@ -11,9 +11,9 @@ use crate::GroupView;
 /// What the rules judge. A group that is being emptied shows no free segments.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeGroupView<'a> {
-    /// The groups.
+    /// All R-groups, in the order of their numbers.
     pub groups: &'a [GroupView],
-    /// The present front-end.
+    /// Number of the group that takes the writes now.
     pub front_end: usize,
     /// For each group, the segments that its current blocks would fill.
     pub live: &'a [u32],

@@ -19,16 +19,16 @@ use std::sync::Arc;
 const CHUNK: usize = 4096;
 /// Most connections at a time. One beyond that takes the place of the one that will be given up soonest.
 const PLACES: usize = 64;
-/// A request that has begun, and an answer, take so long at most; so does a new connection's first request.
+/// Longest time for a request that has begun, for an answer, and for a new connection's first request.
 const PATIENCE: Nanos = Nanos::secs(10);
-/// A connection that has asked something may be silent for so long: whoever waits for a job asks every second.
+/// Longest silence of a connection that has asked something: a command that waits for a job asks every second.
 const SILENCE: Nanos = Nanos::secs(300);
 /// How often that is looked at.
 const WATCH: Nanos = Nanos::secs(1);
 /// After a failed accept (no file descriptors left, say) the listener rests this long.
 const REST: Nanos = Nanos::millis(100);
 
-/// Whoever carries out what the control socket asks.
+/// Carries out what the control socket asks.
 pub trait Control: 'static {
     /// The reactor it lives on.
     fn rt(&self) -> &Runtime;
@@ -74,7 +74,7 @@ impl Open {
     }
 }
 
-/// Closes a connection whose peer is late, until `due` says that nobody is interested any more.
+/// Closes a connection whose peer is late, until `due` is cleared, as when the session has ended.
 async fn watch(rt: Runtime, socket: SocketId, due: Due) {
     while let Some(at) = due.get() {
         if rt.now() >= at {

@@ -16,43 +16,43 @@ pub enum ServeError {
     /// An array that updates in place has one reactor.
     #[error("{array} is {level}, updated in place, and has one reactor: leave out --reactors")]
     OneReactor {
-        /// The array.
+        /// Name of the array.
         array: String,
-        /// Its level.
+        /// Its RAID level, as `raid5`.
         level: String,
     },
     /// In an array that updates in place data has its place.
     #[error("{array} is {level}, updated in place, and its data cannot move: leave out --autonomics and --link")]
     StaysInPlace {
-        /// The array.
+        /// Name of the array.
         array: String,
-        /// Its level.
+        /// Its RAID level, as `raid5`.
         level: String,
     },
     /// The memory that it may take is too little for any server.
     #[error("--memory {asked}: a server with {reactors} reactors takes {least} at least")]
     TooLittleMemory {
-        /// What was asked for.
+        /// Memory that `--memory` asked for.
         asked: ByteSize,
-        /// Of how many reactors.
+        /// Reactors of the server.
         reactors: usize,
-        /// What there must be.
+        /// The least that such a server takes.
         least: ByteSize,
     },
-    /// It is too little for this array.
+    /// The memory that it may take is too little for this array.
     #[error("{error}: --memory {needed} at least; it has {has} now")]
     ArrayTooLarge {
         /// What the array says.
         error: Box<ArrayError>,
-        /// What there must be, in a unit that needs no rounding.
+        /// Memory that the array needs, in a unit that needs no rounding.
         needed: String,
-        /// What there is.
+        /// Memory that the server may take now.
         has: ByteSize,
     },
     /// Another server has the array.
     #[error("{0} is being served by another 'cygnus serve': stop that one first to serve it")]
     Served(String),
-    /// Nobody knows whether another server has the array.
+    /// Whether another server has the array cannot be found out.
     #[error(transparent)]
     Control(#[from] ClientError),
     /// The state directory is of no use.
@@ -61,7 +61,7 @@ pub enum ServeError {
     /// Members are not to be had.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// Nobody can connect at an address.
+    /// The server cannot listen at an address.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The array does not open, or does not close.
@@ -70,9 +70,9 @@ pub enum ServeError {
     /// A volume that is to be recorded is not there.
     #[error("{array} has no volume '{volume}' to record: it has {known}")]
     NothingToRecord {
-        /// The array.
+        /// Name of the array.
         array: String,
-        /// The volume.
+        /// Name of the volume that is missing.
         volume: String,
         /// Those that it has.
         known: String,
@@ -83,9 +83,9 @@ pub enum ServeError {
     /// The system refuses something.
     #[error("{what}: {source}")]
     Io {
-        /// What it was asked for.
+        /// What the system was asked for, in words.
         what: String,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
 }
@@ -131,7 +131,7 @@ pub(crate) enum RequestError {
     /// There are fewer members.
     #[error("there is no member {number}: the array has {members}, counted from 0")]
     NoSuchMember { number: u16, members: usize },
-    /// Nobody has been a member there.
+    /// No member was ever seen at that path.
     #[error("{0} is no member: see 'cygnus array status'")]
     NoMember(String),
     /// The array refuses, concerning members.
@@ -146,7 +146,7 @@ pub(crate) enum RequestError {
     /// The array refuses, concerning volumes.
     #[error(transparent)]
     Volume(#[from] VolumeAdminError),
-    /// Data would be lost that nobody gave up.
+    /// Data would be lost that no operator gave up.
     #[error(transparent)]
     Shrink(#[from] Shrink),
     /// Clients use the volume.

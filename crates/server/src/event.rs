@@ -40,11 +40,11 @@ pub enum ServerEvent<'a> {
 /// Who should read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Whoever wants to know more.
+    /// For an operator who asked for more (`--verbose`).
     Detail,
-    /// Everybody.
+    /// For the log of every server.
     Line,
-    /// Everybody, and somebody should do something.
+    /// For the log of every server, and an operator should do something.
     Warning,
 }
 

@@ -184,7 +184,7 @@ async fn await_signal<A: Served>(home: Rc<Home<A>>, signals: Signals) {
 }
 
 impl<A: Served> Home<A> {
-    /// Wakes whoever waits for something to be so.
+    /// Wakes the tasks that wait for something to be so.
     pub fn wake(&self) {
         self.changed.notify();
     }
@@ -249,12 +249,12 @@ impl<A: Served> Home<A> {
         self.array.jobs().iter().map(status::job).collect()
     }
 
-    /// A job.
+    /// How the job of this number stands; `None` if there is none.
     pub fn job(&self, id: u64) -> Option<JobStatus> {
         self.jobs().into_iter().find(|job| job.id == id)
     }
 
-    /// All volumes.
+    /// How all volumes stand, in the order of their names.
     pub fn volumes(&self) -> Vec<VolumeStatus> {
         self.array.volume_statuses(&|name| self.connections(name))
     }

@@ -106,7 +106,7 @@ impl Served for Array {
         ByteSize(0)
     }
 
-    /// Nobody looks at what stands there.
+    /// No thread looks at what stands there.
     fn online_paths(&self) -> Vec<String> {
         Vec::new()
     }

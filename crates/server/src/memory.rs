@@ -73,7 +73,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The parts of a server with so many reactors.
+    /// The parts of a server with this many reactors.
     pub fn plan(
         asked: Option<ByteSize>,
         places: Option<u32>,

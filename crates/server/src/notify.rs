@@ -1,4 +1,4 @@
-//! Telling whoever started us that we are ready: systemd by its socket, scripts by a file descriptor.
+//! Telling what started the server that it is ready: systemd by its socket, scripts by a file descriptor.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// What a server is told. `None` is the server's own choice.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The array.
+    /// Name of the array.
     pub name: ArrayName,
     /// Where NBD clients come; none is a socket in the state directory.
     pub nbd: Vec<ListenAddress>,
@@ -23,11 +23,11 @@ pub struct Options {
     pub suspended_for: Option<Nanos>,
     /// How often to scrub; `None`: never.
     pub scrub_every: Option<Duration>,
-    /// Memory that it takes at most.
+    /// Bytes of memory that the server takes at most.
     pub memory: Option<ByteSize>,
     /// Directory, in memory, where what is on its way to the members outlasts a server that is killed; `None`: nothing does.
     pub kept_in: Option<PathBuf>,
-    /// Connections that there may be.
+    /// Connections that may be open at once.
     pub max_connections: Option<u32>,
     /// After what time a client is not waited for any more.
     pub stalled_after: Option<Nanos>,
@@ -39,7 +39,7 @@ pub struct Options {
     pub links: Vec<Link>,
     /// Whether what may be concerned by a loss is given up.
     pub by_force: bool,
-    /// What is recorded.
+    /// Volumes whose requests are recorded, and where to.
     pub record: Vec<RecordTo>,
     /// Whether each line of the log begins with the time.
     pub log_times: bool,
@@ -58,14 +58,14 @@ impl Options {
 pub struct RecordTo {
     /// The volume's name.
     pub volume: String,
-    /// The file.
+    /// The file, which must not exist.
     pub file: PathBuf,
 }
 
-/// Clients may come.
+/// What a server says when clients may come.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// The array.
+    /// Name of the array.
     pub array: String,
     /// Where: addresses as URIs without an export's name.
     pub nbd: Vec<String>,
@@ -82,6 +82,6 @@ pub trait Voice: Send + Sync {
     /// Says that clients may come.
     ///
     /// # Errors
-    /// When nobody can be told, which stops the server.
+    /// When the words can be written nowhere, which stops the server.
     fn ready(&self, ready: &Ready) -> io::Result<()>;
 }

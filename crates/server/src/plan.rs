@@ -96,7 +96,7 @@ impl Plan {
     }
 }
 
-/// Says that clients may come: to whoever runs the server, the service manager, the descriptor.
+/// Says that clients may come: to the operator, the service manager, the descriptor.
 pub fn announce(plan: &Plan) -> Result<(), ServeError> {
     let nbd = plan.listeners.iter().map(|listener| listener.uri("").to_string()).collect();
     let name = &plan.name;

@@ -22,9 +22,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Frames that may wait to be written; 15 MiB, some seconds of the fastest clients. Beyond that, requests are missing.
 const WAITING: usize = 256;
-/// A frame that does not fill is handed over after so long.
+/// Time after which a frame that does not fill is handed over.
 const PERIOD: Nanos = Nanos::millis(250);
-/// What was written is made durable after so long.
+/// Time after which what was written is made durable.
 const SYNC: Duration = Duration::from_secs(1);
 
 /// To the thread that writes.

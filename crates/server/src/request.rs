@@ -46,7 +46,7 @@ impl<A: Served> Home<A> {
         Ok(Response::Done)
     }
 
-    /// How a job stands: the answer to whoever starts one, asks for it, or cancels it.
+    /// How a job stands: the answer to a request that starts one, asks for it, or cancels it.
     pub fn job_response(&self, id: u64) -> Result<Response, RequestError> {
         let job = self.job(id).ok_or(RequestError::NoJob(id))?;
         Ok(Response::Job { job: Box::new(job) })

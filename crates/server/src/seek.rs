@@ -2,7 +2,7 @@
 //!
 //! What stands there may be anything: another array's member, a stranger's file, a file system that gives no answer. So a
 //! thread of its own looks, which reads only, and claims nothing before a superblock says that this is the member. One that
-//! does not come back is left there, and nobody is sent after it. The array judges once more, and lets the member in.
+//! does not come back is left there, and no other thread is sent after it. The array judges once more, and lets the member in.
 
 use crate::error::RequestError;
 use crate::event::ServerEvent;

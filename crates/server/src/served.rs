@@ -18,16 +18,16 @@ use std::rc::Rc;
 
 /// An array that is being served, on its home reactor. A clone is another handle to it.
 pub trait Served: Clone + 'static {
-    /// Its volumes.
+    /// The set of its volumes, as protocols serve them.
     type Volumes: VolumeSet;
 
-    /// Opens it.
+    /// Opens the array, on its home reactor.
     async fn open(reactor: &Reactor, plan: &Plan) -> Result<Self, ServeError>;
 
     /// Has other reactors take part, and starts what such an array has done beside serving.
     fn start_services(home: &Rc<Home<Self>>);
 
-    /// Closes it cleanly.
+    /// Closes the array cleanly: flush, checkpoint, superblocks.
     async fn close(self) -> Result<(), ArrayError>;
 
     /// How long requests wait for members while it is suspended.
@@ -58,7 +58,7 @@ pub trait Served: Clone + 'static {
     /// Changes a volume's size.
     async fn resize_volume(&self, name: &str, size: ByteSize) -> Result<(), VolumeAdminError>;
 
-    /// Deletes a volume.
+    /// Deletes the volume of this name and all that it holds.
     async fn delete_volume(&self, name: &str) -> Result<(), VolumeAdminError>;
 
     /// Puts a device into a member's place; returns the number of the job.

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 
-/// After each piece of work the socket rests for so many times as long as that took. So clients keep fifteen sixteenths of the
+/// Rest time of the socket after each piece of work, as a multiple of what that took. So clients keep fifteen sixteenths of the
 /// reactor under any load of requests, and one request after a rest is answered at once.
 const REST: u64 = 15;
 /// No rest is longer than after this: a server that is stopped in the midst of a request was not at work.

@@ -1,15 +1,15 @@
 use cygnus_types::ByteSize;
 use thiserror::Error;
 
-/// A volume would become smaller, and nobody has asked for that.
+/// A volume would become smaller, and that was not asked for (`--shrink`).
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{name} is {now} now: to make it smaller, and lose what lies behind {size}, add --shrink")]
 pub struct Shrink {
-    /// The volume.
+    /// Name of the volume.
     pub name: String,
-    /// Its size.
+    /// Size that it has.
     pub now: ByteSize,
-    /// What it is to be.
+    /// Size that was asked for.
     pub size: ByteSize,
 }
 

@@ -8,15 +8,15 @@ use crate::store::Store;
 /// All of it since the server was started. Pages and blocks are of 4 KiB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Which drive it is.
+    /// UUID of the drive, as its file's header has it.
     pub drive: String,
-    /// Capacity.
+    /// Capacity of the drive in bytes.
     pub size_bytes: u64,
     /// Make of the modelled drive.
     pub model: String,
     /// Whether answers wait for the modelled drive.
     pub timed: bool,
-    /// Connections, this one included.
+    /// Connections that are open now, the one that asks included.
     pub connections: usize,
     /// Whether a host has claimed the drive.
     pub claimed: bool,
@@ -26,11 +26,11 @@ pub struct Report {
     pub host_reads: u64,
     /// Pages that hosts wrote.
     pub host_writes: u64,
-    /// Of these, such as hosts said will soon be invalid.
+    /// Of `host_writes`, pages of which hosts said that they will soon be invalid.
     pub transient_writes: u64,
     /// Pages that hosts trimmed.
     pub trims: u64,
-    /// Flushes.
+    /// Flush commands that hosts gave.
     pub flushes: u64,
     /// Parities computed inside the drive.
     pub conversions: u64,

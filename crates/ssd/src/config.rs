@@ -18,14 +18,14 @@ pub struct SsdConfig {
     pub capacity: u64,
     /// Flash beyond the capacity, as a fraction of it (over-provisioning).
     pub spare: f64,
-    /// The link to the host.
+    /// How the drive is connected to the host.
     pub host: Host,
     /// Firmware time that each command occupies the controller for.
     #[serde(with = "units::time")]
     pub controller: Nanos,
-    /// The write cache.
+    /// The write cache, and what a power cut leaves of it.
     pub cache: Cache,
-    /// The flash.
+    /// Channels, dies and blocks, and how long they take.
     pub flash: Flash,
     /// Garbage collection.
     pub gc: Gc,
@@ -129,16 +129,16 @@ pub struct MapCache {
     pub parallel: u32,
 }
 
-/// The host interface.
+/// How a drive is connected to the host: queue depth, rates, latency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Commands the drive takes at a time; further ones wait outside.
     pub queue_depth: u32,
-    /// Link rate of reads.
+    /// Bytes per second that the link carries to the host.
     #[serde(with = "units::size")]
     pub read_rate: u64,
-    /// Link rate of writes.
+    /// Bytes per second that the link carries to the drive.
     #[serde(with = "units::size")]
     pub write_rate: u64,
     /// Whether reads and writes share the link (SATA) or have one each (PCIe).
@@ -163,9 +163,9 @@ pub struct Cache {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flash {
-    /// Channels.
+    /// Channels, each of which carries one transfer at a time.
     pub channels: u32,
-    /// Dies on each channel.
+    /// Dies that share a channel.
     pub dies_per_channel: u32,
     /// Planes that a die programs, senses and erases together.
     pub planes: u32,
@@ -181,10 +181,10 @@ pub struct Flash {
     /// Program time of one unit (all planes, all pages of a program).
     #[serde(with = "units::time")]
     pub t_program: Nanos,
-    /// Erase time.
+    /// Time that erasing a block of all planes takes.
     #[serde(with = "units::time")]
     pub t_erase: Nanos,
-    /// Rate of a channel.
+    /// Bytes per second that a channel carries.
     #[serde(with = "units::size")]
     pub channel_rate: u64,
 }
@@ -275,7 +275,7 @@ pub struct Slc {
     pub t_program: Nanos,
     /// What is folded first.
     pub eviction: Eviction,
-    /// When.
+    /// When pages are folded into normal cells.
     #[serde(default)]
     pub folding: Folding,
 }

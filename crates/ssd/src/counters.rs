@@ -3,7 +3,7 @@
 /// Totals since the drive was built (or since [`crate::Device::reset_counters`]). Pages are of 4 KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Pages the host read.
+    /// Pages that the host asked for.
     pub host_reads: u64,
     /// Pages the host wrote.
     pub host_writes: u64,
@@ -11,13 +11,13 @@ pub struct Counters {
     pub transient_writes: u64,
     /// Pages the host trimmed.
     pub trims: u64,
-    /// Flush commands.
+    /// Flush commands that the host gave.
     pub flushes: u64,
     /// Read pages that were never written or still in the cache, and cost no flash time.
     pub reads_without_flash: u64,
     /// Written pages that replaced one waiting in the cache.
     pub merged_writes: u64,
-    /// Pages programmed for the host.
+    /// Pages programmed with data of the host.
     pub programmed_host: u64,
     /// Pages programmed by garbage collection, folding, merges and wear-levelling.
     pub programmed_gc: u64,
@@ -37,7 +37,7 @@ pub struct Counters {
     pub wear_moves: u64,
     /// Programs and erases suspended for a read.
     pub suspensions: u64,
-    /// Zones reset.
+    /// Zones that the host reset.
     pub zone_resets: u64,
     /// Parities computed inside the drive.
     pub conversions: u64,

@@ -70,7 +70,7 @@ impl Shares {
     }
 }
 
-/// Units of a turn's work that it takes to copy so many bytes.
+/// Units of a turn's work that it takes to copy this many bytes.
 pub(crate) fn units_for(bytes: usize) -> u32 {
     1 + (bytes / UNIT_BYTES) as u32
 }

@@ -12,9 +12,9 @@ pub struct ServerConfig {
     pub handshake_time: Nanos,
     /// How long a session that ends waits for what it has accepted to be done and sent.
     pub grace: Nanos,
-    /// A client that does not take its replies for so long, or does not send the rest of a request, is cut off.
+    /// Time after which a client that does not take its replies, or does not send the rest of a request, is cut off.
     pub stalled_after: Nanos,
-    /// A client that asks nothing for so long is cut off.
+    /// Time after which a client that asks nothing is cut off.
     pub idle_after: Option<Nanos>,
     /// How many connections there may be.
     pub door: Arc<Door>,

@@ -21,7 +21,7 @@ const STATUS_SPAN: u64 = 256 << 20;
 const STATUS_EXTENTS: usize = 2040;
 /// Most bytes of one.
 const STATUS_BYTES: usize = nbd::extents_bytes(STATUS_EXTENTS);
-/// Discards are done in pieces that end at multiples of so many bytes, which arrays record in one go.
+/// Discards are done in pieces that end at multiples of this many bytes, which arrays record in one go.
 const DISCARD_PIECE: u64 = 16 << 20;
 /// Units of a turn's work for one look at a part of the map, and for a piece of a discard.
 const LOOK: u32 = 16;

@@ -1,7 +1,7 @@
 //! How many connections there may be, and of whom; for all reactors of a process.
 //!
-//! As with memory, nobody may hold more places than are left free for others, so one peer gets half of all at most, and
-//! whoever comes later always finds one.
+//! As with memory, no peer may hold more places than are left free for others, so one peer gets half of all at most, and
+//! one that comes later always finds one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,7 +64,7 @@ pub(crate) struct Pass {
 }
 
 impl Door {
-    /// A door to so many places.
+    /// A door to this many places.
     pub fn new(places: usize) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Inside { places, taken: 0, by_peer: BTreeMap::new() })))
     }

@@ -23,15 +23,15 @@ pub enum EndReason {
     Hangup,
     /// What the client sent is not NBD, or beyond all limits.
     Malformed(Malformed),
-    /// The connection broke.
+    /// A read or write of the connection failed.
     Broken(IoError),
     /// The negotiation took too long.
     TooSlow,
-    /// The client did not take its replies for so long.
+    /// The client did not take its replies for this time.
     NotReading(Nanos),
     /// A request that had begun did not arrive in time.
     Unfinished,
-    /// Nothing was asked for so long.
+    /// The client asked nothing for this time.
     Idle(Nanos),
     /// There is no memory for what it sent in the negotiation.
     NoMemory,
@@ -39,7 +39,7 @@ pub enum EndReason {
     MadeRoom,
     /// Part of a reply was sent already, and its rest cannot be read. The words say why.
     BrokenReply(String),
-    /// The volume was deleted.
+    /// The volume that the session served was deleted.
     VolumeGone,
     /// The server is being stopped.
     Stopped,
@@ -109,7 +109,7 @@ pub enum SessionEvent {
     Opened {
         /// Number of the connection, counted from 1.
         id: u64,
-        /// Who it is.
+        /// Host or user at the other end.
         peer: Peer,
         /// The export's name.
         export: String,
@@ -118,18 +118,18 @@ pub enum SessionEvent {
     Closed {
         /// Number of the connection.
         id: u64,
-        /// Who it was.
+        /// Host or user at the other end.
         peer: Peer,
         /// The export's name, if the negotiation got that far.
         export: Option<String>,
-        /// Why.
+        /// Why it has ended.
         reason: EndReason,
     },
     /// A connection was closed as soon as it had come.
     Refused {
-        /// Who it was.
+        /// Host or user that connected.
         peer: Peer,
-        /// Why.
+        /// Why it was not let in.
         refusal: Refusal,
     },
     /// A listener cannot accept right now; it tries again.
@@ -139,11 +139,11 @@ pub enum SessionEvent {
         /// What the driver said.
         error: IoError,
     },
-    /// Trouble of a kind that was told a moment ago has come so many times more.
+    /// Trouble of a kind that was told a moment ago has come again; told once for all repetitions.
     Again {
-        /// With whom.
+        /// Host or user that makes the trouble.
         peer: Peer,
-        /// What.
+        /// Kind of trouble, in words.
         what: &'static str,
         /// How often, since it was told last.
         times: u64,

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use cygnus_types::ByteSize;
 use cygnus_volume::{BlockVolume, Tap, VolumeSet};
 
-/// One export, opened.
+/// An export that a client has opened.
 #[derive(Clone)]
 pub struct Export<V> {
-    /// Its canonical name.
+    /// Its name, as listings have it; a client may have asked for the default export.
     pub name: String,
     /// A line for humans; may be empty.
     pub description: String,
-    /// What it leads to.
+    /// The volume that it gives access to.
     pub volume: V,
     /// Who wants to see its requests.
     pub tap: Option<Rc<dyn Tap>>,
@@ -42,7 +42,7 @@ pub trait Exports: 'static {
 
 /// All volumes of an array, each under its name; an array with a single volume has it as the default export too.
 pub struct ArrayExports<S> {
-    /// The volumes.
+    /// The volumes of the array.
     pub volumes: S,
     /// The array's name, for descriptions.
     pub array: String,

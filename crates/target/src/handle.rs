@@ -15,7 +15,7 @@ use crate::stats::SessionCounters;
 /// Bytes per second at which a request must come, once it has begun.
 const SLOWEST: u64 = 64 << 10;
 
-/// A session of which nothing was asked for so long gives back the memory that it keeps for the next requests. Looked at once a
+/// Time after which a session of which nothing was asked gives back the memory that it keeps for the next requests. Looked at once a
 /// second, so that a client with a pause now and then is not made to begin small each time.
 const REST_AFTER: Nanos = Nanos::secs(2);
 
@@ -97,7 +97,7 @@ impl Client {
         self.rest.get() == Rest::Resting
     }
 
-    /// Nobody could have done anything for so long: it does not count.
+    /// Puts off all deadlines by a time in which no client could have done anything.
     fn excuse(&self, span: Nanos) {
         let later = |at: Nanos| at + span;
         self.sending.set(self.sending.get().map(later));

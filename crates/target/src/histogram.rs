@@ -70,7 +70,7 @@ impl Histogram {
         Nanos(self.sum.checked_div(self.count).unwrap_or(0))
     }
 
-    /// The longest.
+    /// The longest duration; zero if there are none.
     pub fn max(&self) -> Nanos {
         self.max
     }

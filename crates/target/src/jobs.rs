@@ -97,7 +97,7 @@ pub(crate) struct LongWrite {
     /// Pieces that are not done, and one for the reader until it has seen the last.
     pub(crate) unfinished: Cell<u32>,
     pub(crate) trouble: Cell<Option<Fault>>,
-    /// The connection has ended in the middle: nobody waits for a reply.
+    /// The connection has ended in the middle: no client waits for a reply.
     pub(crate) abandoned: Cell<bool>,
 }
 
@@ -158,7 +158,7 @@ impl Jobs {
         })
     }
 
-    /// All jobs that nobody has begun.
+    /// All jobs that have not begun.
     pub(crate) fn take_all(&self) -> VecDeque<Job> {
         self.queue.take()
     }
@@ -205,7 +205,7 @@ impl Jobs {
         .await
     }
 
-    /// Lets the workers end with what they are doing. Nobody waits for the answers to what has not begun: to do all that
+    /// Lets the workers end with what they are doing. No client waits for the answers to what has not begun: to do all that
     /// would take time, and its memory, long after the client has gone.
     pub(crate) fn close(&self) {
         self.closed.set(true);

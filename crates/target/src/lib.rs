@@ -4,7 +4,7 @@
 //! complete request of a receive buffer at once, a few long-lived workers for what has to wait, and a sender that
 //! gathers all replies that are ready into one vectored send. Nothing on this path allocates per request.
 //!
-//! Whoever can connect may be a stranger. What he can take is bounded: places at the door, memory, the time of a reactor's
+//! A client may be a stranger. What it can take is bounded: places at the door, memory, the time of a reactor's
 //! turn, and our patience. In each of these a client of ordinary habits has his part, whatever others do.
 //!
 //! What is protocol and what is not: `nbd.rs` alone turns NBD's words into those of `cygnus-volume` and back. `listen.rs` names

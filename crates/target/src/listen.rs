@@ -23,10 +23,10 @@ pub struct ListenAddress(Address);
 /// Why nothing is listening.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Not an address.
+    /// The text is no address.
     #[error("{0:?} is not an address: use unix:PATH, HOST:PORT or [IPV6]:PORT")]
     Address(String),
-    /// Someone answers at that socket.
+    /// A server answers at that socket.
     #[error("{}: another server is listening here; stop it or choose another socket", .0.display())]
     InUse(PathBuf),
     /// There is a file, and it is not a socket.
@@ -35,7 +35,7 @@ pub enum ListenError {
     /// The operating system refuses.
     #[error("{address}: cannot listen: {source}")]
     Io {
-        /// The address.
+        /// Where it should have listened.
         address: ListenAddress,
         /// What the system said.
         source: io::Error,
@@ -96,11 +96,11 @@ pub struct BoundListener {
 }
 
 /// How long an address may seem to be in use before it counts as that. The kernel lets go of an io_uring's sockets some
-/// milliseconds *after* their killed process is gone, and whoever restarts it is faster than that.
+/// milliseconds *after* their killed process is gone, and a supervisor restarts it faster than that.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
 const RELEASE_POLL: Duration = Duration::from_millis(10);
 
-/// The rights of a socket file: reading and writing for its owner. Whoever shall have access besides is given it by the
+/// The rights of a socket file: reading and writing for its owner. Other users that shall have access are given it by the
 /// directory's owner, who can change them.
 const PRIVATE: libc::mode_t = 0o600;
 /// Connections that may wait to be accepted: as many as the system allows.
@@ -190,7 +190,7 @@ impl Drop for BoundListener {
         if let Some((path, inode)) = &self.inode {
             let ours = std::fs::symlink_metadata(path).is_ok_and(|file| file.ino() == *inode);
             if ours {
-                // Nobody is left to be told of a failure, and the next start clears stale files.
+                // No caller is left to be told of a failure, and the next start clears stale files.
                 let _ = std::fs::remove_file(path);
             }
         }
@@ -226,7 +226,7 @@ fn lock_directory(path: &Path) -> io::Result<File> {
     Ok(directory)
 }
 
-/// Listens at a socket file that from its first moment on nobody but its owner may open, whatever the umask says.
+/// Listens at a socket file that from its first moment on only its owner may open, whatever the umask says.
 fn bind_private(path: &Path) -> io::Result<UnixListener> {
     let failed = |result: libc::c_int| if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) };
     // SAFETY: no pointers involved.
@@ -263,7 +263,7 @@ fn clear_stale(path: &Path) -> Result<(), ListenError> {
         return Err(ListenError::NotASocket(path.into()));
     }
     match UnixStream::connect(path) {
-        // Only a refusal proves that nobody listens; a full queue or missing rights do not.
+        // Only a refusal proves that no server listens; a full queue or missing rights do not.
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             let address = ListenAddress(Address::Unix(path.into()));
             std::fs::remove_file(path).map_err(|source| ListenError::Io { address, source })

@@ -46,7 +46,7 @@ pub struct LoadOptions {
     pub block: u32,
     /// Share of reads in percent; the rest are writes, which destroy what the export holds.
     pub read_percent: u8,
-    /// Only the first so many bytes of the export are used; None for all.
+    /// Bytes of the export that are used, from its start; `None`: all.
     pub span: Option<u64>,
     /// Time before anything counts.
     pub warmup: Duration,
@@ -73,14 +73,14 @@ impl LoadOptions {
     }
 }
 
-/// What came of it.
+/// What the load did, and how long its requests took.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
     /// The time that counted.
     pub elapsed: Duration,
-    /// Reads that succeeded in it.
+    /// Reads that succeeded within `elapsed`.
     pub reads: u64,
-    /// Writes that succeeded in it.
+    /// Writes that succeeded within `elapsed`.
     pub writes: u64,
     /// Requests that the server answered with an error.
     pub errors: u64,
@@ -104,7 +104,7 @@ impl LoadReport {
         self.client.as_nanos() as f64 / (self.reads + self.writes).max(1) as f64
     }
 
-    /// Bytes moved per second.
+    /// Bytes that successful requests read or wrote, per second of `elapsed`.
     pub fn bytes_per_second(&self) -> f64 {
         self.iops() * f64::from(self.block)
     }
@@ -135,7 +135,7 @@ pub enum LoadError {
     /// No connection to the server.
     #[error("{uri}: cannot connect: {source}")]
     Connect {
-        /// The server.
+        /// Server and export that were asked for.
         uri: NbdUri,
         /// What the system said.
         source: io::Error,

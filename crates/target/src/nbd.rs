@@ -27,7 +27,7 @@ pub(crate) const REPLY_BYTES: usize = ReplyEncoder::MAX_BYTES;
 /// Most extents that an answer may have.
 pub(crate) const MOST_EXTENTS: usize = wire::MAX_EXTENTS;
 
-/// Bytes of an answer with so many extents.
+/// Bytes of an answer with this many extents.
 pub(crate) const fn extents_bytes(count: usize) -> usize {
     wire::CHUNK_HEADER_BYTES + 4 + 8 * count
 }
@@ -110,7 +110,7 @@ pub(crate) enum Arrived {
     },
     /// The client takes its leave.
     Goodbye,
-    /// The message takes so many bytes in all.
+    /// Bytes that the message takes in all.
     NeedMore(usize),
     /// It is no NBD.
     Bad(Malformed),
@@ -290,7 +290,7 @@ pub(crate) struct Negotiation<'a, E: Exports> {
 pub(crate) enum Stage<V> {
     /// There may be more to take from what was received.
     Again,
-    /// The message at the front takes so many bytes in all.
+    /// Notes how many bytes the message at the front takes in all.
     NeedMore(usize),
     /// The client has entered an export.
     Entered(Agreed, Export<V>),

@@ -234,7 +234,7 @@ impl Stream<'_> {
         }
     }
 
-    /// Waits until all of it so far is sent; false if nobody sends any more.
+    /// Waits until all of it so far is sent; false if the connection sends no more.
     pub(crate) async fn is_sent(&self) -> bool {
         loop {
             let changed = self.0.streams.wait();

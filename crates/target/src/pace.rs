@@ -16,7 +16,7 @@ use cygnus_types::Nanos;
 
 use crate::fair::{Fair, Had, Place};
 
-/// Units per turn: a thousand small requests. While all the work there is fits, nobody waits.
+/// Units per turn: a thousand small requests. While all the work there is fits, no client waits.
 const PER_TURN: i64 = 1024;
 /// The same while modest and busy clients are served side by side.
 const PER_SHORT_TURN: i64 = 4;
@@ -28,7 +28,7 @@ pub(crate) const UNIT_BYTES: usize = 16 << 10;
 pub(crate) const SHORT_BYTES: usize = 32 << 10;
 /// A request of more units is none of a modest client.
 const MODEST: u32 = 8;
-/// A client is modest or busy for so long after the request that showed it.
+/// How long a client counts as modest or busy after the request that showed it.
 const RECENT: Nanos = Nanos::millis(100);
 
 /// See the module's text.
@@ -89,7 +89,7 @@ impl Pace {
         time.get().is_some_and(|time| self.rt.now().since(time) < RECENT)
     }
 
-    /// Takes units of this turn if there are any left and nobody waits for them, or the session's client asks for little.
+    /// Takes units of this turn if there are any left and no other session waits for them, or the session's client asks for little.
     #[inline]
     pub(crate) fn try_take(&self, session: &Paced, units: u32) -> bool {
         self.begin_turn();

@@ -1,8 +1,8 @@
 //! What the sessions of a reactor hold of the network's memory, and who waits for some.
 //!
 //! Each connection has a small part to itself, which is enough for any request, if need be in small pieces. So a client that
-//! takes its replies waits for nobody. Beyond that all reactors' sessions draw on one account, and no peer may hold more of
-//! it, with all its connections, than is left for the others ([`MemoryPart::try_take_share`]). Whoever gets none and has
+//! takes its replies waits for no other client. Beyond that all reactors' sessions draw on one account, and no peer may hold more of
+//! it, with all its connections, than is left for the others ([`MemoryPart::try_take_share`]). A client that gets none and has
 //! used up its own part waits, which means that its socket is not read.
 
 use std::cell::{Cell, RefCell};
@@ -45,7 +45,7 @@ pub(crate) struct Account {
     peers: Arc<AtomicUsize>,
 }
 
-/// Somebody waits for memory.
+/// A session that waits for memory.
 struct Wish {
     account: Rc<Account>,
     bytes: usize,

@@ -44,7 +44,7 @@ impl Queue {
         Rc::new(Self { now: Box::new(now), inside, most, waiting: Fair::default() })
     }
 
-    /// Waits until a session's write of so many bytes may go to the volume. It is there as long as the turn lasts.
+    /// Waits until a session's write of this many bytes may go to the volume. It is there as long as the turn lasts.
     pub(crate) async fn turn(self: &Rc<Self>, had: &Had, bytes: usize) -> Turn {
         let bytes = bytes as u64;
         let mut turn = Turn { queue: self.clone(), place: self.waiting.enter(had, bytes), bytes, began: Nanos::ZERO };
@@ -66,7 +66,7 @@ impl Queue {
 }
 
 impl Queue {
-    /// A write was in the volume's hands for so long.
+    /// Tells how long the volume took for a write.
     fn learn(&self, took: Nanos) {
         let most = self.most.get();
         if took > SHORT {

@@ -20,7 +20,7 @@ pub(crate) const OWN: usize = 32 << 10;
 /// Size in bytes that a busy connection comes to: one receive takes dozens of 4 KiB writes, and the buffer still fits into
 /// a core's second-level cache.
 const BASE: usize = 256 << 10;
-/// After so many receives in a row that used less than a quarter of it, an empty buffer is halved.
+/// Receives in a row that used less than a quarter of the buffer, after which it is halved once it is empty.
 const LEAN: u8 = 64;
 
 pub(crate) struct ReceiveBuffer {
@@ -103,7 +103,7 @@ impl ReceiveBuffer {
         self.buf.slice(self.end..self.buf.len().min(self.end.saturating_add(most)))
     }
 
-    /// So many bytes were received into [`ReceiveBuffer::room`].
+    /// Takes in this many bytes that were received into [`ReceiveBuffer::room`].
     pub(crate) fn received(&mut self, bytes: usize) {
         self.end += bytes;
         assert!(self.end <= self.buf.len(), "more received than there was room for");
@@ -111,7 +111,7 @@ impl ReceiveBuffer {
         self.lean = if bytes * 4 <= self.buf.len() { self.lean.saturating_add(1) } else { 0 };
     }
 
-    /// Keeps what is enough for one request. Nothing is in it, and nobody receives into it.
+    /// Keeps what is enough for one request. Nothing is in it, and no receive is under way.
     pub(crate) fn rest(&mut self) {
         assert!(self.filled().is_empty(), "a buffer with a request in it is needed");
         if self.buf.len() > ENOUGH {

@@ -24,7 +24,7 @@ use crate::stats::{OpClass, ServerStats, SessionStats, Totals};
 const ACCEPT_REST: Nanos = Nanos::millis(100);
 /// How often the sessions are looked after.
 const LOOK: Nanos = Nanos::secs(1);
-/// A client that does not take its replies is waited for so long only when others wait for the memory they take.
+/// A client that does not take its replies is waited for this long only when others wait for the memory that its replies take.
 const PATIENCE_WHEN_SHORT: Nanos = Nanos::secs(5);
 /// A negotiation younger than this is not ended to make room: an honest client needs less.
 const GRACE_TO_NEGOTIATE: Nanos = Nanos::secs(1);
@@ -40,7 +40,7 @@ struct Inner<E> {
     totals: Rc<Totals>,
     sessions: RefCell<BTreeMap<u64, Rc<Handle>>>,
     stopping: Cell<bool>,
-    /// Somebody looks after the sessions.
+    /// Whether a task looks after the sessions.
     attended: Cell<bool>,
     /// Notified when a session has ended and when the server is told to stop.
     changed: Event,
@@ -148,7 +148,7 @@ impl<E: Exports> Server<E> {
         });
     }
 
-    /// Has somebody look after the sessions for as long as there are any.
+    /// Has a task look after the sessions for as long as there are any.
     fn look_after_sessions(&self) {
         if self.0.attended.replace(true) {
             return;

@@ -55,7 +55,7 @@ async fn negotiate<E: Exports>(
         match stage {
             Stage::Again => {}
             Stage::NeedMore(message) => {
-                // An option may take more than a connection has to itself. Where there is no memory, nobody new is served.
+                // An option may take more than a connection has to itself. Where there is no memory, no new client is served.
                 if !input.make_room(message, message) {
                     return Err(EndReason::NoMemory);
                 }

@@ -12,11 +12,11 @@ use crate::event::EndReason;
 /// Kinds of requests that are counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpClass {
-    /// Reads.
+    /// Requests for data.
     Read,
-    /// Writes.
+    /// Requests that bring data.
     Write,
-    /// Flushes.
+    /// Requests to make durable what was answered.
     Flush,
     /// Trims, and zeros that are not carried.
     Discard,
@@ -91,14 +91,14 @@ impl ServerStats {
     }
 }
 
-/// One open session.
+/// A connection that is open now, and what it has asked for.
 #[derive(Clone, Debug)]
 pub struct SessionStats {
     /// Number of the connection, counted from 1.
     pub id: u64,
-    /// The listener it came in by.
+    /// Address of the listener that accepted it.
     pub listener: String,
-    /// Who it is.
+    /// Host or user at the other end.
     pub peer: Peer,
     /// The export it uses; None during the negotiation.
     pub export: Option<String>,
@@ -106,9 +106,9 @@ pub struct SessionStats {
     pub since: Nanos,
     /// Requests answered, by class in the order of [`OpClass::ALL`].
     pub ops: [u64; OpClass::ALL.len()],
-    /// Bytes read by the client.
+    /// Bytes that successful reads returned.
     pub read_bytes: u64,
-    /// Bytes written by the client.
+    /// Bytes that successful writes brought.
     pub written_bytes: u64,
 }
 

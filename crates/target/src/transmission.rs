@@ -76,7 +76,7 @@ impl<V: BlockVolume> Transmission<V> {
     pub(crate) fn close(&self) {
         self.jobs.iter().for_each(Jobs::close);
         self.outbox.close();
-        // Workers that wait for room find that nobody wants their replies.
+        // Workers that wait for room find that their replies are not wanted any more.
         self.handle.wake.notify();
     }
 
@@ -143,8 +143,8 @@ impl<V: BlockVolume> Transmission<V> {
         self.take_share(&Shares::one(bytes)).await.map(|_| ())
     }
 
-    /// Takes room for the next part of what is under way, for a worker: the best share that is to be had. None if nobody
-    /// wants its reply any more.
+    /// Takes room for the next part of what is under way, for a worker: the best share that is to be had. `None` if its
+    /// reply is not wanted any more.
     pub(crate) async fn take_more_room(&self, shares: &Shares) -> Option<Share> {
         let closed = || self.outbox.is_closed().then_some(EndReason::Hangup);
         self.wait_for_share(shares, || true, closed).await.ok()

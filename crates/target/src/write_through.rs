@@ -1,6 +1,6 @@
 //! Writes that are longer than the receive buffer: taken in pieces as they arrive, and answered once.
 //!
-//! So no memory is held for what has only been announced, and nobody holds some while he waits for the rest. Pieces meet at
+//! So no memory is held for what has only been announced, and no session holds some while it waits for the rest. Pieces meet at
 //! borders of blocks. If the connection ends before the last one, those before it are written, as with any write that is
 //! never acknowledged.
 

@@ -37,7 +37,7 @@ impl Acknowledged {
         Self::ALL.into_iter().find(|&level| level as u8 == byte)
     }
 
-    /// The level in a word.
+    /// The word for the level, as options and JSON have it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Memory => "memory",

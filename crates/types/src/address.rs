@@ -47,7 +47,7 @@ pub struct Pba(pub u64);
 
 impl Pba {
     /// Bits of a physical address. 36 bits of 4 KiB blocks address 256 TiB of raw flash, and leave 28 bits of a
-    /// 64-bit map entry for the block's checksum, and for one that tells pages from blocks.
+    /// 64-bit map entry: 27 for the checksum and one that tells pages from blocks.
     pub const BITS: u32 = 36;
 
     /// The largest address that fits in [`Pba::BITS`].

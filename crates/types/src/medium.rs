@@ -7,7 +7,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Medium {
-    /// Flash.
+    /// Solid-state drives, which have no arms to move.
     #[default]
     Flash = 0,
     /// Disks, which have arms to move.
@@ -23,12 +23,12 @@ impl Medium {
         Self::ALL.into_iter().find(|&medium| medium as u8 == byte)
     }
 
-    /// Its number, as an index.
+    /// Its number, as an index into arrays with a value for each medium.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The other one.
+    /// The medium that this is not.
     pub const fn other(self) -> Self {
         match self {
             Self::Flash => Self::Disk,
@@ -36,7 +36,7 @@ impl Medium {
         }
     }
 
-    /// One word for it.
+    /// The word for it, as options and JSON have it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Flash => "flash",
@@ -74,7 +74,7 @@ impl FromStr for Medium {
 /// On which media the blocks of a volume may be (SALSA, section 3.1: hard and soft constraints of streams).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Constraint {
-    /// On any.
+    /// On whatever medium there is.
     #[default]
     None,
     /// On this one only. Without room there, writes fail, whatever room there is elsewhere.

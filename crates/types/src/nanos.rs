@@ -15,7 +15,7 @@ pub struct Nanos(pub u64);
 impl Nanos {
     /// No time at all; also the runtime's start.
     pub const ZERO: Nanos = Nanos(0);
-    /// Never.
+    /// The longest time; as a moment, one that never comes.
     pub const MAX: Nanos = Nanos(u64::MAX);
 
     /// `n` microseconds.

@@ -38,7 +38,7 @@ impl Paging {
     /// An entry for each block.
     pub const BLOCKS: Self = Self { blocks: 1, fine: 0 };
 
-    /// An entry for each page of so many blocks. `fine` blocks of pages that were written in part may have entries of their own; with
+    /// An entry for each page of `blocks` blocks. `fine` blocks of pages that were written in part may have entries of their own; with
     /// more, a page is written whole. `None` if there are no such pages: a power of two up to [`MAX_PAGE_BLOCKS`], and no fine
     /// blocks where each block has an entry anyway.
     pub fn new(blocks: u8, fine: u32) -> Option<Self> {
@@ -46,7 +46,7 @@ impl Paging {
         is_possible.then_some(Self { blocks, fine })
     }
 
-    /// The same from sizes: pages of so many bytes, and so much data whose blocks may have entries of their own.
+    /// The same from sizes in bytes: that of a page, and that of the data whose blocks may have entries of their own.
     ///
     /// # Errors
     /// When there is no such way to map a volume.
@@ -81,7 +81,7 @@ impl Paging {
         self.blocks > 1
     }
 
-    /// Bytes of a page.
+    /// Bytes of the volume for which the map has one entry.
     pub const fn page(self) -> ByteSize {
         ByteSize(self.blocks as u64 * BLOCK as u64)
     }

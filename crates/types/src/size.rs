@@ -43,7 +43,7 @@ impl ByteSize {
         self.0 >> BLOCK_SHIFT
     }
 
-    /// Number of bytes.
+    /// The size as a plain number of bytes.
     pub const fn bytes(self) -> u64 {
         self.0
     }
@@ -60,7 +60,7 @@ pub enum ParseSizeError {
         "\"{unit}\" in \"{text}\" is not a unit of size: use B, KiB, MiB, GiB, TiB, PiB, EiB (or kB, MB, GB, TB, PB, EB)"
     )]
     UnknownUnit {
-        /// The whole text.
+        /// The text that was to be a size.
         text: String,
         /// The part after the number.
         unit: String,

@@ -6,7 +6,7 @@ pub enum VolumeError {
     /// A block could be neither read nor rebuilt, or a write did not reach enough devices.
     #[error("volume {}: block {} is lost; restore it from a copy, then write it anew", volume.0, lba.0)]
     Io {
-        /// Which volume.
+        /// The volume that the request was to.
         volume: VolumeId,
         /// The first block concerned.
         lba: Lba,

@@ -14,23 +14,23 @@ use crate::engine::BenchError;
 
 /// Data members of the one group; there is one parity member.
 pub(crate) const DATA: u8 = 8;
-/// Members.
+/// Members of the group, the one with parity included.
 pub(crate) const MEMBERS: usize = DATA as usize + 1;
 
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct FailureOptions {
-    /// Drive preset.
+    /// Preset of the modelled drives, as `cygnus sim device` lists them.
     pub drive: String,
     /// Capacity of each modelled drive.
     pub drive_size: ByteSize,
-    /// Data that the volume on them holds.
+    /// Bytes that the volume on the modelled drives holds before anything is measured.
     pub live: ByteSize,
-    /// Requests in flight.
+    /// Requests that clients keep in flight.
     pub depth: u32,
-    /// Requests of each latency measurement.
+    /// Requests that each row of latencies is taken from.
     pub requests: u32,
-    /// Size of each device in memory.
+    /// Size of each device in memory, for what is measured on this machine.
     pub device: ByteSize,
 }
 
@@ -50,51 +50,51 @@ impl Default for FailureOptions {
 /// How long requests took, in virtual time.
 #[derive(Clone, Debug, Serialize)]
 pub struct LatencyRow {
-    /// Of what.
+    /// What clients did and what had failed, in words.
     pub name: String,
-    /// Requests.
+    /// Requests that the row is taken from.
     pub requests: u64,
-    /// Requests per second.
+    /// Requests answered per second of virtual time.
     pub per_second: f64,
-    /// Mean in microseconds.
+    /// Mean latency in microseconds.
     pub mean_us: f64,
-    /// Median.
+    /// Median latency in microseconds.
     pub p50_us: f64,
-    /// 99th percentile.
+    /// 99th percentile of the latencies, in microseconds.
     pub p99_us: f64,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the latencies, in microseconds.
     pub p99_9_us: f64,
-    /// The 99.9th percentile beside that of the same requests when all is well.
+    /// `p99_9_us` divided by that of the same requests when all members work.
     pub p99_9_times_healthy: f64,
 }
 
 /// How fast a job went, in virtual time.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobRow {
-    /// What was done.
+    /// What was done, in words: a rebuild or a drain, alone or beside clients.
     pub name: String,
-    /// Live data restored or copied.
+    /// Bytes of live data restored or copied.
     pub bytes: u64,
-    /// How long that took.
+    /// Seconds of virtual time that it took.
     pub seconds: f64,
-    /// Bytes per second.
+    /// `bytes` by `seconds`.
     pub bytes_per_second: f64,
-    /// 99th percentile of the clients' requests meanwhile, in microseconds, if there were any.
+    /// 99th percentile of the clients' requests meanwhile, in microseconds; absent if there were no clients.
     pub clients_p99_us: Option<f64>,
-    /// The same without the job.
+    /// 99th percentile of the same requests without the job, in microseconds; absent if there were no clients.
     pub idle_p99_us: Option<f64>,
 }
 
 /// What a read costs the processor of this machine, or how fast it restores data in memory.
 #[derive(Clone, Debug, Serialize)]
 pub struct MachineRow {
-    /// Of what.
+    /// What was measured, in words.
     pub name: String,
-    /// How much.
+    /// The figure, in `unit`.
     pub value: f64,
-    /// Of what.
+    /// Unit of `value`.
     pub unit: &'static str,
-    /// Beside the healthy figure.
+    /// `value` divided by the same figure of a healthy array; absent of figures that have no such one.
     pub times_healthy: Option<f64>,
 }
 
@@ -105,9 +105,9 @@ pub struct FailureReport {
     pub shape: String,
     /// Latencies, the healthy ones first.
     pub latencies: Vec<LatencyRow>,
-    /// Jobs.
+    /// Rebuilds and drains, alone and beside clients.
     pub jobs: Vec<JobRow>,
-    /// On this machine.
+    /// Figures of this machine, on devices in memory.
     pub machine: Vec<MachineRow>,
 }
 

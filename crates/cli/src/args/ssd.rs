@@ -20,7 +20,7 @@ Whoever can connect by TCP can claim the drive: there are no passwords. A socket
 pub enum SsdCommand {
     /// Serve the drive in a file to hosts, in the foreground
     ///
-    /// The drive stores blocks of 4 KiB with up to 32 bytes beside each, computes parity of its own blocks on request, and is one
+    /// The drive stores blocks of 4 KiB with up to 128 bytes beside each, computes parity of its own blocks on request, and is one
     /// host's alone while that is connected. A modelled SSD of the same size goes along and tells by its counters what flash would have
     /// gone through ('cygnus ssd status'). When it is ready, it prints one line that begins with "ready" and names the address.
     /// SIGTERM and SIGINT stop it cleanly. kill -9 loses nothing that was answered: that takes the machine's power, and then what
@@ -52,7 +52,7 @@ pub struct SsdServeArgs {
     /// Where to listen: unix:PATH, or tcp:HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Address,
-    /// Make the drive, of this capacity, if FILE does not exist; its space is set aside. The file is 3 % larger
+    /// Make the drive, of this capacity, if FILE does not exist; its space is set aside. The file is 7 % larger
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub create: Option<Size>,
     /// With --create: take space as it is written, and give it back as it is trimmed

@@ -9,7 +9,7 @@ use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
 use cygnus_types::{ByteSize, Nanos};
 
-/// Does it.
+/// Carries out `cygnus bench failures`.
 pub fn run(args: &FailuresBenchArgs, output: Output) -> Result<(), Failure> {
     let options = FailureOptions {
         drive: args.drive.clone(),

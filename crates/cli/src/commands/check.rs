@@ -57,7 +57,7 @@ impl Done {
     }
 }
 
-/// Does it.
+/// Carries out `cygnus array check`.
 pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, if repair { "repair" } else { "check" })?;

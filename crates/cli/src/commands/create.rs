@@ -49,7 +49,7 @@ pub fn unused_sentence(group: u32, unused_bytes: u64, segment_bytes: u64) -> Str
     }
 }
 
-/// Does it.
+/// Carries out `cygnus array create`.
 pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Result<(), Failure> {
     config.complete_create(&mut args);
     if let Some(Preset::InPlace(level)) = args.preset {

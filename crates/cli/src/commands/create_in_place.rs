@@ -27,7 +27,7 @@ struct Created {
     cautions: Vec<&'static str>,
 }
 
-/// Does it.
+/// Carries out `cygnus array create` of an array that updates in place.
 pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Failure> {
     check(args, level)?;
     refuse_known(args, context)?;

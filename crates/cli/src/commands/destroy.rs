@@ -28,7 +28,7 @@ struct NotFound {
     path: Option<PathBuf>,
 }
 
-/// Does it.
+/// Carries out `cygnus array destroy`.
 pub fn run(name: &ArrayName, yes: bool, context: &Context) -> Result<(), Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, "destroy")?;

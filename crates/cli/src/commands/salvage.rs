@@ -47,7 +47,7 @@ struct Hole {
     what: &'static str,
 }
 
-/// Does it.
+/// Carries out `cygnus array salvage`.
 pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     let array = &args.volume.array;
     if args.map.as_ref() == Some(&args.out) {

@@ -18,7 +18,7 @@ struct Answer<'a> {
     report: Option<ScrubReport>,
 }
 
-/// Does it.
+/// Carries out `cygnus array scrub`.
 pub fn run(name: &ArrayName, wait: bool, context: &Context) -> Result<Exit, Failure> {
     let mut serve = context.require_served(name, "scrub it")?;
     let mut job = job::begin(&mut serve, &Request::Scrub, name, context)?;

@@ -43,7 +43,7 @@ const LIVE: Duration = Duration::from_millis(250);
 /// Time between two lines.
 const PLAIN: Duration = Duration::from_secs(2);
 
-/// Does it.
+/// Carries out `cygnus demo`.
 pub fn run(args: &DemoArgs, output: Output) -> Result<Exit, Failure> {
     interrupt::install().map_err(|error| Failure::Failed(format!("signals: {error}")))?;
     let mut server = DemoServer::start(args, output)?;

@@ -17,7 +17,7 @@ use cygnus_control::table::{Align, Table};
 use cygnus_lab::{EXPERIMENTS, LabError};
 use serde::Serialize;
 
-/// Does it.
+/// Carries out `cygnus lab`.
 pub fn run(command: &LabCommand, output: Output) -> Result<Exit, Failure> {
     match command {
         LabCommand::List => list(output).map(Exit::from),

@@ -36,7 +36,7 @@ struct Plan {
     remarks: Vec<String>,
 }
 
-/// Does it.
+/// Carries out `cygnus plan` of a serial array.
 pub fn run(args: &PlanArgs, output: Output) -> Result<(), Failure> {
     let plan = plan(args)?;
     output.answer(&plan, |_| text(&plan))

@@ -17,7 +17,7 @@ use cygnus_lab::{EXAMPLES, Example, Scenario};
 use serde::Serialize;
 use std::path::Path;
 
-/// Does it.
+/// Carries out `cygnus sim`.
 pub fn run(command: &SimCommand, output: Output) -> Result<(), Failure> {
     match command {
         SimCommand::Run(args) => run::run(args, output),

@@ -12,7 +12,7 @@ use cygnus_workload::trace::{ASSUMED_LEN, BadLine, ReadOptions, Skipped, TraceRe
 use serde::Serialize;
 use std::path::Path;
 
-/// Does it.
+/// Carries out `cygnus trace`.
 pub fn run(command: &TraceCommand, output: Output) -> Result<(), Failure> {
     match command {
         TraceCommand::Stat(args) => stat::run(args, output),

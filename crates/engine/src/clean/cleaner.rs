@@ -24,7 +24,7 @@ use crate::read::scan::Scanner;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::lane::Lane;
 
-/// Fewest victims emptied before the flush that lets them go: it cuts the open stripes short, the users' too.
+/// Fewest victims emptied before the flush that lets them go: it cuts the open stripes short, the clients' too.
 const BATCH: usize = 4;
 /// In a large group more of them may wait, one in this many of its segments: flushes are rarer then.
 const BATCH_SHARE: u32 = 32;
@@ -131,7 +131,7 @@ impl Cleaner {
         self.reactor.home().cleaning.gained.borrow_mut()
     }
 
-    /// Gives back what was emptied while the cleaner goes on: the flush waits for all that users have written, which under
+    /// Gives back what was emptied while the cleaner goes on: the flush waits for all that clients have written, which under
     /// load takes longer than to empty the next victims.
     fn start_release(&self) {
         if self.reactor.home().cleaning.releasing.replace(true) {

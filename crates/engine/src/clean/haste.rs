@@ -15,10 +15,10 @@ const MOST_VICTIMS: usize = 8;
 const LONGEST_YIELD: Nanos = Nanos::millis(2);
 /// How often to look whether the reads that cleaning gives way to have ended.
 const LOOK: Nanos = Nanos::micros(20);
-/// While clients read and nobody writes, nothing needs the room that cleaning makes: it rests so many times as long as it works,
-/// so that less than one read in a hundred meets it,
+/// Rest time of cleaning as a multiple of its work time, while clients read and nothing writes: then nothing needs the room that
+/// cleaning makes, and less than one read in a hundred meets it.
 const REST: u64 = 127;
-/// but not so long that it would be missed when writers come.
+/// Longest rest, so that cleaning is back soon when writers come.
 const LONGEST_REST: Nanos = Nanos::millis(50);
 
 /// How much cleaning hurries: see the module's text.

@@ -55,12 +55,12 @@ use crate::write::writer::Appended;
 
 /// Pages after which others get a turn.
 const PAGES_PER_TURN: u64 = 64;
-/// A checkpoint that nobody waits for writes one byte for each so many that users write meanwhile, so they hardly notice
+/// Client bytes per checkpoint byte, while nothing waits for the checkpoint: so clients hardly notice
 /// it; it has ended long before the next one is due, which takes many times its size.
-const GUESTS_SHARE: u64 = 8;
+const CLIENTS_SHARE: u64 = 8;
 /// But it never rests longer than this between two turns: while nobody writes, nobody minds.
 const LONGEST_REST: Nanos = Nanos::millis(10);
-/// How often it looks what users have written.
+/// How often a checkpoint looks how much clients have written.
 const LOOK: Nanos = Nanos::millis(1);
 
 /// The maps on their way into a checkpoint.
@@ -292,14 +292,14 @@ impl Checkpointer {
         }
     }
 
-    /// Rests until users have written their share since the barrier, unless somebody waits.
+    /// Rests until clients have written their share since the barrier, unless somebody waits.
     async fn let_guests_write(&self, pages: u64) {
         let home = self.reactor.home();
         let since = self.reactor.rt.now();
         while home.checkpoints.has_time()
             && !self.reactor.is_ending()
             && home.space.borrow().starving == 0
-            && read(&self.reactor.shared.since_checkpoint) < pages * BLOCK as u64 * GUESTS_SHARE
+            && read(&self.reactor.shared.since_checkpoint) < pages * BLOCK as u64 * CLIENTS_SHARE
             && self.reactor.rt.now().since(since) < LONGEST_REST
         {
             self.reactor.rt.sleep(LOOK).await;

@@ -392,7 +392,7 @@ impl Space {
         others.max_by_key(|&g| (rank(g), self.free_in(g)))
     }
 
-    /// Where a checkpoint's pages go: not beside the writes of users, if there is room elsewhere.
+    /// Where a checkpoint's pages go: not beside the writes of clients, if there is room elsewhere.
     pub(crate) fn for_meta(&self, shared: &Shared) -> Option<usize> {
         let reserve = shared.policies.relocation_reserve;
         let rule = shared.policies.front_end;
@@ -583,7 +583,7 @@ mod tests {
             let groups = segments.len() as u64;
             let all: u64 = segments.iter().map(|&n| u64::from(n)).sum();
 
-            // All that is promised is there, in full segments; two checkpoints are kept, and users have taken what they
+            // All that is promised is there, in full segments; two checkpoints are kept, and clients have taken what they
             // may: the next checkpoint has its room all the same, beside what each group keeps for relocation.
             let kept: u64 = segments.iter().map(|&n| u64::from(reserve(&policies, n, checkpoint, groups))).sum();
             let for_cleaning = policies.relocation_reserve + policies.streams.of_cleaning_beside();

@@ -3,7 +3,7 @@
 /// What a group is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupRole {
-    /// Takes user writes.
+    /// Takes the writes of clients.
     FrontEnd,
     /// Is being cleaned.
     Cleaning,

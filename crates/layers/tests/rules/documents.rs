@@ -14,7 +14,9 @@ fn files(kind: &str) -> Vec<PathBuf> {
         for entry in fs::read_dir(folder).expect("a folder of the project can be read") {
             let path = entry.expect("its entries too").path();
             let name = path.file_name().expect("an entry has a name").to_string_lossy();
-            let is_ours = !name.starts_with('.') && !["target", "corpus", "artifacts"].contains(&&*name);
+            // What cargo builds is marked as such; a crate is called `target` too.
+            let is_built = path.join("CACHEDIR.TAG").exists();
+            let is_ours = !name.starts_with('.') && !is_built && !["corpus", "artifacts"].contains(&&*name);
             if path.is_dir() && is_ours {
                 folders.push(path);
             } else if path.extension().is_some_and(|found| found == kind) {
@@ -46,23 +48,33 @@ fn links_lead_somewhere() {
     assert!(dead.is_empty(), "links that lead nowhere:\n{}", dead.join("\n"));
 }
 
-/// Sources are named as `engine/src/array.rs`, decisions as `docs/decisions/001-title.md`.
+/// Sources that a text names in backquotes, by the end of their path or all of it, and that are not among `sources`.
+fn names_of_no_source<'a>(text: &'a str, sources: &[PathBuf]) -> Vec<&'a str> {
+    // Neither sentences nor patterns as `*.rs`.
+    let is_name = |name: &&str| {
+        name.ends_with(".rs") && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-'))
+    };
+    let exists = |name: &&str| sources.iter().any(|source| source.ends_with(name));
+    text.split('`').filter(is_name).filter(|name| !exists(name)).collect()
+}
+
+#[test]
+fn a_name_of_no_source_is_noticed() {
+    let sources = [PathBuf::from("crates/engine/src/read/path.rs")];
+    let text = "`path.rs` is `read/path.rs`, but `read_path.rs`, `write/path.rs` and `engine/path.rs` are nothing.";
+    assert_eq!(names_of_no_source(text, &sources), ["read_path.rs", "write/path.rs", "engine/path.rs"]);
+}
+
 #[test]
 fn sources_and_decisions_that_are_named_exist() {
-    let mut missing = Vec::new();
-    for file in files("md") {
-        let text = fs::read_to_string(&file).expect("a document is text");
-        let is_source =
-            |name: &&str| name.ends_with(".rs") && name.contains("/src/") && !name.contains(char::is_whitespace);
-        for name in text.split('`').filter(is_source) {
-            let name = name.strip_prefix("crates/").unwrap_or(name);
-            if !root().join("crates").join(name).exists() {
-                missing.push(format!("{}: {name}", file.display()));
-            }
-        }
+    let (mut missing, sources) = (Vec::new(), files("rs"));
+    for file in files("md").iter().chain(&sources) {
+        let text = fs::read_to_string(file).expect("a document or a source is text");
+        let names = names_of_no_source(&text, &sources);
+        missing.extend(names.into_iter().map(|name| format!("{}: {name}", file.display())));
     }
-    for file in files("rs") {
-        let text = fs::read_to_string(&file).expect("a source is text");
+    for file in &sources {
+        let text = fs::read_to_string(file).expect("a source is text");
         for name in between(&text, "docs/decisions/", '.').filter(|name| name.starts_with(|c: char| c.is_ascii_digit()))
         {
             if !root().join("docs/decisions").join(format!("{name}.md")).exists() {

@@ -21,7 +21,7 @@ use cygnus_types::{ByteSize, MemberIx, Nanos};
 pub struct Serving<'a> {
     /// Where members were last seen.
     pub record: &'a ArrayRecord,
-    /// Addresses.
+    /// NBD addresses that clients can come to, as URIs without an export's name.
     pub listening: Vec<String>,
     /// Bytes per second by member.
     pub rates: &'a [DeviceRates],
@@ -29,9 +29,9 @@ pub struct Serving<'a> {
     pub jobs: Vec<JobStatus>,
     /// After what time a member that answers nothing is given up.
     pub hung_after: Nanos,
-    /// Who has how much memory.
+    /// Memory that each part of the server takes and may take.
     pub memory: MemoryStatus,
-    /// The connections.
+    /// NBD connections: how many, and what became of earlier ones.
     pub clients: ClientsStatus,
     /// How many clients a volume has.
     pub connections: &'a dyn Fn(&str) -> u32,
@@ -122,7 +122,7 @@ pub(crate) fn job(job: &cygnus_engine::JobStatus) -> JobStatus {
     }
 }
 
-/// An array that waits `waited` for members, and whose requests wait for so long.
+/// An array that waits `waited` for members, and whose requests wait for `requests_wait`.
 fn suspended(of: &cygnus_engine::Suspended, waited: Nanos, requests_wait: Nanos) -> SuspendedStatus {
     SuspendedStatus {
         for_millis: millis(waited),

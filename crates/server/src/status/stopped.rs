@@ -1,4 +1,4 @@
-//! What superblocks tell of an array that nobody serves.
+//! What superblocks tell of an array that is not served.
 
 use super::{by_name, lifetime, remembered, scrubs};
 use cygnus_control::media::MediumName;

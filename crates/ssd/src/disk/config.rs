@@ -15,7 +15,7 @@ pub struct DiskConfig {
     /// Capacity seen by the host.
     #[serde(with = "units::size")]
     pub capacity: u64,
-    /// The link to the host.
+    /// How the disk is connected to the host.
     pub host: Host,
     /// Room in the volatile write buffer.
     #[serde(with = "units::size")]
@@ -38,13 +38,13 @@ pub struct DiskConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seek {
-    /// From track to track.
+    /// Time of a seek to the next track.
     #[serde(with = "units::time")]
     pub track: Nanos,
-    /// From the first to the last.
+    /// Time of a seek from the first track to the last.
     #[serde(with = "units::time")]
     pub full: Nanos,
-    /// More before a write, which must be closer to the middle of its track.
+    /// Time that a write needs besides, as it must be closer to the middle of its track.
     #[serde(with = "units::time")]
     pub settle: Nanos,
 }
@@ -57,7 +57,7 @@ pub enum Recording {
     Conventional,
     /// Shingled; the host writes zones in sequence.
     HostManaged {
-        /// Size of a zone.
+        /// Bytes of a zone.
         #[serde(with = "units::size")]
         zone: u64,
         /// Zones at the beginning that are conventional.

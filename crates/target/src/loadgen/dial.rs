@@ -28,7 +28,7 @@ pub struct Dialled {
 /// Connects and enters the export, with simple replies; the stream does not block any more.
 ///
 /// # Errors
-/// When nobody answers there, or not as NBD has it.
+/// When no server answers there, or not as NBD has it.
 pub fn dial(uri: &NbdUri) -> Result<Dialled, LoadError> {
     let failed = |source| LoadError::Connect { uri: uri.clone(), source };
     let mut stream = match &uri.address {

@@ -6,13 +6,13 @@ use serde::Serialize;
 /// The gaps between arrivals, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct GapStat {
-    /// On average.
+    /// Mean gap, in microseconds.
     pub mean_us: f64,
-    /// Half of them are not longer, within 3 %.
+    /// Median gap, in microseconds, within 3 %.
     pub p50_us: f64,
-    /// 99 % of them are not longer, within 3 %.
+    /// 99th percentile of the gaps, in microseconds, within 3 %.
     pub p99_us: f64,
-    /// The longest.
+    /// Longest gap, in microseconds.
     pub max_us: f64,
     /// Standard deviation over mean: 0 for a metronome, 1 for Poisson arrivals, more for bursts.
     pub variation: f64,

@@ -23,11 +23,11 @@ const ROUNDED_TO: u64 = 1 << 20;
 pub struct Footprint {
     /// Highest byte touched, added up over the volumes.
     pub extent_bytes: u64,
-    /// Blocks read or written.
+    /// Bytes of the blocks that were read or written, each counted once.
     pub touched_bytes: u64,
-    /// Blocks read.
+    /// Bytes of the blocks that were read, each counted once.
     pub read_bytes: u64,
-    /// Blocks written.
+    /// Bytes of the blocks that were written, each counted once.
     pub written_bytes: u64,
 }
 

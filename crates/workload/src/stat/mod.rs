@@ -20,9 +20,9 @@ pub use heat::{Footprint, HotShare, REGIONS, Reuse};
 pub struct Stat {
     /// Requests of any kind.
     pub requests: u64,
-    /// From the first arrival to the last.
+    /// Seconds from the first arrival to the last.
     pub duration_seconds: f64,
-    /// Disks, LUNs or volumes.
+    /// How many disks, LUNs or volumes it names.
     pub volumes: u64,
     /// Each kind of request that occurs.
     pub kinds: Vec<KindStat>,
@@ -47,18 +47,18 @@ pub struct Stat {
     pub gaps: GapStat,
 }
 
-/// The requests of one kind.
+/// How many requests of one kind there are, and how large they are.
 #[derive(Clone, Debug, Serialize)]
 pub struct KindStat {
-    /// Which.
+    /// Kind of request.
     pub kind: KindName,
-    /// How many.
+    /// How many requests are of this kind.
     pub requests: u64,
-    /// Of all requests.
+    /// Percent of all requests that are of this kind.
     pub percent: f64,
-    /// In sum.
+    /// Bytes of all of them together.
     pub bytes: u64,
-    /// On average.
+    /// Mean bytes of one of them.
     pub mean_bytes: f64,
     /// Percent that do not begin where one of the 16 requests of this kind before it ended, on the same volume.
     pub random_percent: f64,
@@ -81,7 +81,7 @@ pub enum KindName {
 }
 
 impl KindName {
-    /// As text.
+    /// The word for the kind, as JSON and tables have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -110,9 +110,9 @@ impl From<Kind> for KindName {
 pub struct SizeBucket {
     /// The largest size in it; the smallest is above half of that.
     pub up_to_bytes: u64,
-    /// Reads.
+    /// Read requests of these sizes.
     pub reads: u64,
-    /// Writes.
+    /// Write requests of these sizes.
     pub writes: u64,
 }
 
