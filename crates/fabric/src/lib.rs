@@ -28,6 +28,7 @@
 //! why it was so long in coming.
 
 mod bus;
+mod check;
 mod counters;
 mod error;
 mod events;

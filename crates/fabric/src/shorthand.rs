@@ -3,7 +3,7 @@
 use cygnus_types::Nanos;
 
 use crate::pcie::{MAX_PAYLOAD, Wires};
-use crate::topology::{Cluster, Kind, Link, Node, Parts, ROOT, Root, Topology};
+use crate::topology::{Cluster, Kind, Link, MOST_MODULES, Node, Parts, ROOT, Root, Topology};
 
 /// Ports of the switches that the paper names, and their lanes (data sheet of PLX's PEX 8796: 24 ports, 96 lanes, at most
 /// 150 ns for a packet).
@@ -11,6 +11,9 @@ const PORTS: u32 = 24;
 const LANES: u32 = 96;
 const UP_LANES: u8 = 16;
 const DOWN_LANES: u8 = 4;
+
+/// Switches on the root complex; the paper has four.
+const MOST_SWITCHES: u32 = 64;
 
 impl Default for Root {
     /// Section 5.1 of the paper: 650 to 1000 entries. Its latency is nobody's figure.
@@ -39,7 +42,7 @@ enum Unfit {
     NoTopology,
     #[error("a network of nothing")]
     Nothing,
-    #[error("at most 64 switches, and 64 modules to a cluster")]
+    #[error("at most {MOST_SWITCHES} switches, and {MOST_MODULES} modules to a cluster")]
     TooLarge,
     #[error("a switch of {LANES} lanes has {0} ports for clusters; describe others in a file")]
     Ports(u32),
@@ -62,7 +65,7 @@ impl Topology {
         if switches == 0 || each == 0 || modules == 0 {
             return unfit(Unfit::Nothing);
         }
-        if switches > 64 || modules > 64 {
+        if switches > MOST_SWITCHES || modules > MOST_MODULES {
             return unfit(Unfit::TooLarge);
         }
         let most = (PORTS - 1).min((LANES - u32::from(UP_LANES)) / u32::from(DOWN_LANES));

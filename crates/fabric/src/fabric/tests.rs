@@ -136,6 +136,22 @@ fn no_more_packets_are_under_way_than_there_is_room_for() {
 }
 
 #[test]
+fn buffers_may_be_as_large_as_their_numbers() {
+    let mut topology = network("1x2");
+    let most = u32::MAX;
+    for node in &mut topology.nodes {
+        if let Kind::Switch { buffer, .. } = &mut node.kind {
+            *buffer = most;
+        }
+    }
+    for cluster in &mut topology.clusters {
+        (cluster.down_buffer, cluster.up_buffer, cluster.commands) = (most, most, most);
+    }
+    let requests: Vec<_> = (0..400).map(|id| (Nanos::ZERO, write(id, (id % 8) as u32, 16384))).collect();
+    assert_eq!(play(&mut Fabric::new(topology.with_queue(most)), &requests, Nanos::micros(20)).len(), 400);
+}
+
+#[test]
 fn without_interleaving_a_cluster_does_one_thing_at_a_time() {
     let requests: Vec<_> = (0..400).map(|id| (Nanos::ZERO, read(id, (id % 8) as u32))).collect();
     let took = |interleave| {
