@@ -28,21 +28,28 @@ pub(crate) const SWITCH: Kind = Kind::Switch { latency: Nanos(150), buffer: 16 }
 /// Of the third generation, and 50 ns of physical layers and wires, which is nobody's figure.
 pub(crate) const WIRES: Wires = Wires { width: DOWN_LANES, generation: 3, latency: Nanos(50) };
 
-/// Why a word stands for no network.
+/// Why a word stands for no network, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{word}\": {why}; write SWITCHESxCLUSTERS, such as \"4x16\", or a file's name")]
+#[error("\"{word}\": {why}")]
 pub struct ShorthandError {
     word: String,
     why: Unfit,
 }
 
+impl ShorthandError {
+    /// Whether the word has another form altogether, and may be meant as the name of a file.
+    pub fn has_other_form(&self) -> bool {
+        self.why == Unfit::OtherForm
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum Unfit {
-    #[error("no topology")]
-    NoTopology,
-    #[error("a network of nothing")]
+    #[error("no topology; write SWITCHESxCLUSTERS, such as \"4x16\"")]
+    OtherForm,
+    #[error("a network of nothing; give at least 1 of each")]
     Nothing,
-    #[error("at most {MOST_SWITCHES} switches, and {MOST_MODULES} modules to a cluster")]
+    #[error("at most {MOST_SWITCHES} switches, and {MOST_MODULES} modules to a cluster; give fewer")]
     TooLarge,
     #[error("a switch of {LANES} lanes has {0} ports for clusters; describe others in a file")]
     Ports(u32),
@@ -60,7 +67,7 @@ impl Topology {
         let (switches, each, modules) = match numbers.as_deref() {
             Some(&[switches, each]) => (switches, each, Cluster::default().modules),
             Some(&[switches, each, modules]) => (switches, each, modules),
-            _ => return unfit(Unfit::NoTopology),
+            _ => return unfit(Unfit::OtherForm),
         };
         if switches == 0 || each == 0 || modules == 0 {
             return unfit(Unfit::Nothing);

@@ -47,6 +47,9 @@ pub struct FabricArgs {
     /// Draw it into this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,
+    /// Replace the picture if it exists
+    #[arg(long, requires = "svg")]
+    pub force: bool,
 }
 
 const DEVICE_EXAMPLES: &str = "\
