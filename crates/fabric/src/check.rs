@@ -7,10 +7,12 @@ use cygnus_types::Nanos;
 use toml::Spanned;
 
 use crate::error::FabricError;
+use crate::ethernet::{FRAMES, Frames, MOST_OVERHEAD};
 use crate::file::{EndpointSection, File, LinkSection, Rate, RootSection, SwitchSection};
-use crate::pcie::{MAX_PAYLOAD, WIDTHS, Wires};
-use crate::shorthand::{SWITCH, WIRES};
+use crate::pcie::{Lanes, MAX_PAYLOAD, WIDTHS};
+use crate::shorthand::{SWITCH, WIRE_LATENCY, WIRES};
 use crate::topology::{Cluster, Kind, Link, MOST_MODULES, Node, Parts, Root, Topology};
+use crate::wires::{Carrier, Wires};
 
 /// More than any network has: a domain of PCI Express numbers 256 buses.
 const MOST_NODES: usize = 4096;
@@ -229,7 +231,7 @@ impl Check<'_> {
                 );
                 return Err(self.wrong(&section.down, message));
             }
-            let wires = self.wires(section.width, section.generation, section.latency_ns)?;
+            let wires = self.wires(&section)?;
             found.add(Link { name: section.name.into_inner(), wires, upper, lower });
             self.no_loop(&found, &section.down, nodes)?;
         }
@@ -251,22 +253,57 @@ impl Check<'_> {
         Ok((upper, lower))
     }
 
-    fn wires(
-        &self,
-        width: Option<Spanned<u8>>,
-        generation: Option<Spanned<u8>>,
-        latency: Option<Spanned<u64>>,
-    ) -> Checked<Wires> {
+    fn wires(&self, section: &LinkSection) -> Checked<Wires> {
+        let carrier = match &section.rate {
+            Some(rate) => Carrier::Ethernet(self.frames(section, rate)?),
+            None => Carrier::Pcie(self.lanes(section)?),
+        };
+        Ok(Wires { carrier, latency: self.latency(section.latency_ns.clone(), WIRE_LATENCY, "latency-ns")? })
+    }
+
+    fn lanes(&self, section: &LinkSection) -> Checked<Lanes> {
+        for (part, what) in [(&section.frame, "frame"), (&section.overhead, "overhead")] {
+            if let Some(part) = part {
+                let message = format!("{what}: of an Ethernet link; give its rate, such as rate = \"1250MB\", too");
+                return Err(self.wrong(part, message));
+            }
+        }
+        let LinkSection { width, generation, .. } = section;
         if let Some(width) = width.as_ref().filter(|width| !WIDTHS.contains(width.as_ref())) {
             return Err(self.wrong(width, "width: links have 1, 2, 4, 8, 12, 16 or 32 lanes"));
         }
-        if let Some(generation) = generation.as_ref().filter(|generation| !Wires::is_generation(*generation.as_ref())) {
+        if let Some(generation) = generation.as_ref().filter(|generation| !Lanes::is_generation(*generation.as_ref())) {
             return Err(self.wrong(generation, "generation: of PCI Express, from 1 to 5"));
         }
-        Ok(Wires {
-            width: width.map_or(WIRES.width, Spanned::into_inner),
-            generation: generation.map_or(WIRES.generation, Spanned::into_inner),
-            latency: self.latency(latency, WIRES.latency, "latency-ns")?,
+        Ok(Lanes {
+            width: width.as_ref().map_or(WIRES.width, |width| *width.as_ref()),
+            generation: generation.as_ref().map_or(WIRES.generation, |generation| *generation.as_ref()),
+        })
+    }
+
+    fn frames(&self, section: &LinkSection, rate: &Spanned<Rate>) -> Checked<Frames> {
+        for (part, what) in [(&section.width, "width"), (&section.generation, "generation")] {
+            if let Some(part) = part {
+                return Err(self.wrong(
+                    part,
+                    format!("{what}: of PCI Express, and a link with a rate is Ethernet; leave one out"),
+                ));
+            }
+        }
+        let usual = Frames::of_rate(self.rate(Some(rate.clone()), 0, "rate")?);
+        let LinkSection { frame, overhead, .. } = section;
+        if let Some(frame) = frame.as_ref().filter(|frame| !FRAMES.contains(frame.as_ref())) {
+            let message = format!("frame: bytes of data in a frame, from {} to {}", FRAMES.start(), FRAMES.end());
+            return Err(self.wrong(frame, message));
+        }
+        if let Some(overhead) = overhead.as_ref().filter(|overhead| *overhead.as_ref() > MOST_OVERHEAD) {
+            let message = format!("overhead: bytes of a frame besides its data, at most {MOST_OVERHEAD}");
+            return Err(self.wrong(overhead, message));
+        }
+        Ok(Frames {
+            frame: frame.as_ref().map_or(usual.frame, |frame| *frame.as_ref()),
+            overhead: overhead.as_ref().map_or(usual.overhead, |overhead| *overhead.as_ref()),
+            ..usual
         })
     }
 

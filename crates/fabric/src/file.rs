@@ -63,6 +63,10 @@ pub(crate) struct LinkSection {
     pub down: Spanned<String>,
     pub width: Option<Spanned<u8>>,
     pub generation: Option<Spanned<u8>>,
+    /// Of Ethernet, in place of width and generation.
+    pub rate: Option<Spanned<Rate>>,
+    pub frame: Option<Spanned<u32>>,
+    pub overhead: Option<Spanned<u32>>,
     pub latency_ns: Option<Spanned<u64>>,
 }
 

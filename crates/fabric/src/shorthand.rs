@@ -2,8 +2,9 @@
 
 use cygnus_types::Nanos;
 
-use crate::pcie::{MAX_PAYLOAD, Wires};
+use crate::pcie::{Lanes, MAX_PAYLOAD};
 use crate::topology::{Cluster, Kind, Link, MOST_MODULES, Node, Parts, ROOT, Root, Topology};
+use crate::wires::{Carrier, Wires};
 
 /// Ports of the switches that the paper names, and their lanes (data sheet of PLX's PEX 8796: 24 ports, 96 lanes, at most
 /// 150 ns for a packet).
@@ -25,8 +26,11 @@ impl Default for Root {
 /// A switch: the data sheet's latency; nobody's buffer.
 pub(crate) const SWITCH: Kind = Kind::Switch { latency: Nanos(150), buffer: 16 };
 
-/// Of the third generation, and 50 ns of physical layers and wires, which is nobody's figure.
-pub(crate) const WIRES: Wires = Wires { width: DOWN_LANES, generation: 3, latency: Nanos(50) };
+/// Of the third generation.
+pub(crate) const WIRES: Lanes = Lanes { width: DOWN_LANES, generation: 3 };
+
+/// Of physical layers and wires, which is nobody's figure.
+pub(crate) const WIRE_LATENCY: Nanos = Nanos(50);
 
 /// Why a word stands for no network, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,18 +87,19 @@ impl Topology {
     }
 
     fn regular(name: &str, switches: u32, each: u32, modules: u32) -> Self {
+        let lanes = |lanes| Wires { carrier: Carrier::Pcie(lanes), latency: WIRE_LATENCY };
         let node = |name: String, kind| Node { name, kind, uplink: 0, below: Vec::new(), clusters: 0..0 };
         let mut nodes = vec![node("rc".into(), Kind::Root)];
         let (mut links, mut clusters) = (Vec::new(), Vec::new());
         for s in 0..switches {
             let switch = nodes.len() as u32;
             nodes.push(node(format!("s{s}"), SWITCH));
-            let wires = Wires { width: UP_LANES, ..WIRES };
+            let wires = lanes(Lanes { width: UP_LANES, ..WIRES });
             links.push(Link { name: format!("l{s}"), wires, upper: ROOT, lower: switch });
             for e in 0..each {
                 let endpoint = nodes.len() as u32;
                 nodes.push(node(format!("s{s}e{e}"), Kind::Endpoint { cluster: clusters.len() as u32 }));
-                links.push(Link { name: format!("l{s}-{e}"), wires: WIRES, upper: switch, lower: endpoint });
+                links.push(Link { name: format!("l{s}-{e}"), wires: lanes(WIRES), upper: switch, lower: endpoint });
                 clusters.push(Cluster { modules, ..Cluster::default() });
             }
         }

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
+use cygnus_types::counted;
+
 use crate::topology::{Kind, ROOT, Topology};
+use crate::wires::{Carrier, Wires};
 
 const COLUMN: u32 = 190;
 const ROW: u32 = 18;
@@ -17,7 +20,7 @@ struct Place {
 }
 
 impl Topology {
-    /// Draws it: the root complex on the left, links with their width and generation, endpoints with their modules. A cluster's
+    /// Draws it: the root complex on the left, links with their width and generation or their rate, endpoints with their modules. A cluster's
     /// load, from 0 to 1, colours it from white to red; `None` leaves all white.
     pub fn svg(&self, loads: Option<&[f64]>) -> String {
         let depths = self.depths();
@@ -61,19 +64,17 @@ impl Topology {
         let link = &self.links[self.nodes[node].uplink as usize];
         let (from, to) = (self.place(link.upper as usize, depths), self.place(node, depths));
         let (x1, x2) = (from.column + BOX, to.column);
-        let about = format!("{}: x{}, generation {}", link.name, link.wires.width, link.wires.generation);
+        let (wires, name) = (link.wires.label(), &link.name);
         writeln!(
             out,
             "<line x1=\"{x1}\" y1=\"{}\" x2=\"{x2}\" y2=\"{}\" stroke=\"#666\" stroke-width=\"{}\"><title>{}</title></line>\
-             <text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"8\" fill=\"#444\">x{} g{}</text>",
+             <text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"8\" fill=\"#444\">{wires}</text>",
             from.middle,
             to.middle,
-            1 + u32::from(link.wires.width) / 8,
-            escaped(&about),
+            thickness(&link.wires),
+            escaped(&format!("{name}: {wires}")),
             x2 - 4,
             to.middle - 3,
-            link.wires.width,
-            link.wires.generation
         )
         .expect("strings take text");
     }
@@ -87,7 +88,7 @@ impl Topology {
             Kind::Endpoint { cluster } => {
                 let load = loads.map_or(0.0, |loads| loads[cluster as usize].clamp(0.0, 1.0));
                 let modules = self.clusters[cluster as usize].modules;
-                (format!("{}, {modules} modules", about.name), heat(load))
+                (format!("{}, {}", about.name, counted(modules, "module")), heat(load))
             }
         };
         writeln!(
@@ -100,6 +101,14 @@ impl Topology {
             escaped(&label)
         )
         .expect("strings take text");
+    }
+}
+
+/// Links of more lanes are thicker.
+fn thickness(wires: &Wires) -> u32 {
+    match wires.carrier {
+        Carrier::Pcie(lanes) => 1 + u32::from(lanes.width) / 8,
+        Carrier::Ethernet(_) => 1,
     }
 }
 

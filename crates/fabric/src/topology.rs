@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use cygnus_types::Nanos;
 
-use crate::pcie::{MAX_PAYLOAD, Wires};
+use crate::pcie::MAX_PAYLOAD;
+use crate::wires::Wires;
 
 /// The root complex's number among the nodes.
 pub(crate) const ROOT: u32 = 0;

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use cygnus_types::Nanos;
 
 use crate::gate::{Cause, Gate};
-use crate::pcie::{ENVELOPE, time_of};
 use crate::topology::{Kind, Node, Topology};
+use crate::wires::Wires;
 
 /// A virtual channel of a way.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct Way {
     pub latency: Nanos,
     /// From a packet's last byte to where it can go on: wires, the far end's work, and at an endpoint its own before it.
     pub arrival: Nanos,
-    rate: u64,
+    wires: Wires,
     pub channels: Vec<Channel>,
     /// The packet being sent.
     pub sending: Option<u32>,
@@ -52,7 +52,7 @@ impl Way {
             to,
             latency: link.wires.latency,
             arrival: link.wires.latency + topology.latency_of(to) + before,
-            rate: link.wires.rate(),
+            wires: link.wires,
             channels: vec![channel; usize::from(topology.channels)],
             sending: None,
             turn: 0,
@@ -61,7 +61,7 @@ impl Way {
     }
 
     pub(crate) fn time_of(&self, bytes: u32) -> Nanos {
-        time_of(u64::from(bytes + ENVELOPE), self.rate)
+        self.wires.time_of(bytes)
     }
 
     /// The channel whose packet goes next, if one may go: in turn.

@@ -39,17 +39,26 @@ up = "rc"
 down = "a"
 "#;
 
-#[test]
-fn the_file_that_explains_everything_is_one() {
-    let text = include_str!("../../../../scenarios/topology.toml");
-    let topology = Topology::parse("topology.toml", text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!((topology.clusters().len(), topology.modules()), (2, 8));
-    // What it calls a default is one.
+/// A file with what it calls a default said, too.
+fn told(text: &str) -> String {
     let is_setting = |rest: &&str| rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
-    let told = |line: &str| line.strip_prefix("# ").filter(is_setting).unwrap_or(line).to_owned() + "\n";
-    let told: String = text.lines().map(told).collect();
-    assert!(told.contains("\nup-buffer = 16 "), "{told}");
-    assert_eq!(Topology::parse("told.toml", &told).unwrap_or_else(|error| panic!("{error}")), topology);
+    let line = |line: &str| line.strip_prefix("# ").filter(is_setting).unwrap_or(line).to_owned() + "\n";
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn files_that_explain_a_network_are_one() {
+    let files = [
+        (include_str!("../../../../scenarios/topology.toml"), "\nup-buffer = 16 ", (2, 8)),
+        (include_str!("../../../../scenarios/topology-ethernet.toml"), "\noverhead = 78 ", (2, 8)),
+    ];
+    for (text, default, size) in files {
+        let topology = Topology::parse("topology.toml", text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((topology.clusters().len(), topology.modules()), size);
+        let told = told(text);
+        assert!(told.contains(default), "{told}");
+        assert_eq!(Topology::parse("told.toml", &told).unwrap_or_else(|error| panic!("{error}")), topology);
+    }
 }
 
 #[test]
@@ -91,6 +100,13 @@ fn what_cannot_be_is_refused_and_the_line_named() {
         ("queue = 650", "latency-ns = 1000001", "latency-ns of 1000001"),
         ("buffer = 8", "latency-ns = 1000001", "latency-ns of 1000001"),
         ("generation = 2", "latency-ns = 1000001", "latency-ns of 1000001"),
+        ("generation = 2", "rate = \"9MB\"", "rate: less than 10 MB per second"),
+        ("generation = 2", "width = 4\nrate = \"1250MB\"", "width: of PCI Express"),
+        ("generation = 2", "generation = 2\nrate = \"1250MB\"", "generation: of PCI Express"),
+        ("generation = 2", "frame = 1460", "give its rate"),
+        ("generation = 2", "overhead = 78", "give its rate"),
+        ("generation = 2", "frame = 100\nrate = \"1250MB\"", "from 536 to 8972"),
+        ("generation = 2", "overhead = 1025\nrate = \"1250MB\"", "at most 1024"),
         ("name = \"two\"", "name = \"\"", "nothing in this name"),
         ("name = \"s0\"", "name = \"s\\u0001\"", "\"s\\u{1}\" has a control character"),
         ("name = \"l1\"", "name = \"l\\n1\"", "has a control character"),
