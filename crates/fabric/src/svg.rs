@@ -20,8 +20,8 @@ struct Place {
 }
 
 impl Topology {
-    /// Draws it: the root complex on the left, links with their width and generation or their rate, endpoints with their modules. A cluster's
-    /// load, from 0 to 1, colours it from white to red; `None` leaves all white.
+    /// Draws it: the root complex on the left, links with their width and generation or their rate, endpoints with their modules. The
+    /// share of time for which a cluster's bus was taken, from 0 to 1, colours it from white to red; `None` leaves all white.
     pub fn svg(&self, loads: Option<&[f64]>) -> String {
         let depths = self.depths();
         let columns = depths.iter().max().map_or(1, |deepest| deepest + 1);
@@ -31,7 +31,7 @@ impl Topology {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
              font-family=\"sans-serif\" font-size=\"10\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
              <text x=\"{MARGIN}\" y=\"{MARGIN}\" font-size=\"13\">{}</text>\n",
-            escaped(&self.name)
+            escaped(&self.heading(loads.is_some()))
         );
         for node in 1..self.nodes.len() {
             self.draw_link(&mut out, node, &depths);
@@ -40,6 +40,12 @@ impl Topology {
             self.draw_node(&mut out, node, &depths, loads);
         }
         out + "</svg>\n"
+    }
+
+    fn heading(&self, is_coloured: bool) -> String {
+        let colours =
+            if is_coloured { ": from white, whose bus was idle, to red, whose bus was always taken" } else { "" };
+        format!("{}{colours}", self.name)
     }
 
     /// Links between each node and the root complex.

@@ -170,6 +170,9 @@ sample = "1ms"
         let files = crate::result_files(&scenario, &outcome);
         assert_eq!(files, crate::result_files(&scenario, &again));
         assert!(files.iter().any(|(name, text)| name == "clusters.csv" && text.lines().count() == 3));
+        let drawn = files.iter().find(|(name, _)| name == "clusters.svg").map(|(_, text)| text.as_str());
+        // Both buses were busy, so neither cluster is white.
+        assert!(drawn.is_some_and(|svg| svg.matches("fill=\"#ff").count() == 2 && !svg.contains("fill=\"#ffffff")));
         assert!(
             outcome.requests > 100 && outcome.clusters.iter().all(|row| row.requests > 50),
             "{:?}",
