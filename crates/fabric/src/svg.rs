@@ -22,7 +22,7 @@ struct Place {
 impl Topology {
     /// Draws it: the root complex on the left, links with their width and generation or their rate, endpoints with their modules. The
     /// share of time for which a cluster's bus was taken, from 0 to 1, colours it from white to red; `None` leaves all white.
-    pub fn svg(&self, loads: Option<&[f64]>) -> String {
+    pub fn to_svg(&self, loads: Option<&[f64]>) -> String {
         let depths = self.depths();
         let columns = depths.iter().max().map_or(1, |deepest| deepest + 1);
         let (width, height) =
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn everything_is_in_the_picture_once() {
         let topology = Topology::from_shorthand("2x3").unwrap();
-        let svg = topology.svg(Some(&[0.0, 0.5, 1.0, 0.0, 0.0, 7.0]));
+        let svg = topology.to_svg(Some(&[0.0, 0.5, 1.0, 0.0, 0.0, 7.0]));
         assert_eq!(svg.matches("<rect x=").count(), 1 + 2 + 6);
         assert_eq!(svg.matches("<line ").count(), 2 + 6);
         assert!(svg.contains("#ffffff") && svg.contains("#ff8080") && svg.matches("#ff0000").count() == 2);
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn names_cannot_break_it() {
         let text = "name = \"<&>\"\n[root]\nname = \"r\"\n[[endpoint]]\nname = \"<e\"\n[[link]]\nname = \"\\\"\"\nup = \"r\"\ndown = \"<e\"\n";
-        let svg = Topology::parse("t", text).unwrap().svg(None);
+        let svg = Topology::parse("t", text).unwrap().to_svg(None);
         assert!(svg.contains("&lt;&amp;&gt;") && svg.contains("&lt;e, 4 modules") && !svg.contains("<e"));
     }
 }

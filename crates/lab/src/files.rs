@@ -26,7 +26,7 @@ pub fn result_files(scenario: &Scenario, outcome: &Outcome) -> Vec<(String, Stri
     }
     if let Some(network) = &scenario.network {
         let loads: Vec<f64> = outcome.clusters.iter().map(|row| row.bus_milli as f64 / 1000.0).collect();
-        files.push(("clusters.svg".into(), network.topology.svg(Some(&loads))));
+        files.push(("clusters.svg".into(), network.topology.to_svg(Some(&loads))));
     }
     files.push(("scenario.toml".into(), scenario.text.clone()));
     files

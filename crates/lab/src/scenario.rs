@@ -1,6 +1,7 @@
 //! A scenario file: what it may say, and checking that it makes sense.
 
-use cygnus_engine::{Autonomics, CreateOptions, VolumeOptions};
+use cygnus_engine::{Autonomics, CreateOptions, Link, VolumeOptions};
+use cygnus_fabric::Topology;
 use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{AutonomicsRule, Preset, Streams, UntilFull, Victim};
@@ -483,6 +484,14 @@ impl ArraySection {
         }
     }
 
+    /// Which drives share links, where that matters: modules of a cluster do.
+    pub(crate) fn shared_links(&self, network: Option<&Topology>) -> Vec<Link> {
+        match network.filter(|_| self.moves_data()) {
+            Some(topology) => sharing::of_fabric(topology, self.devices()),
+            None => sharing::declared(&self.links).expect("checked when the scenario was read"),
+        }
+    }
+
     pub(crate) fn options(&self) -> CreateOptions {
         let ArrayKind::Log(preset) = self.kind() else { unreachable!("only arrays that write logs have options") };
         let raids = self.raid.as_ref().expect("checked when the scenario was read");
@@ -645,6 +654,23 @@ impl Scenario {
             }
         }
         self.check_run()
+    }
+
+    /// That an array's declared links are of use, and go together.
+    fn check_links(&self, array: &ArraySection) -> Result<(), ScenarioError> {
+        let Some(first) = array.links.first() else { return Ok(()) };
+        if self.network.is_some() {
+            let why = "with a [fabric], drives share the links of its endpoints; leave this out, or [fabric]";
+            return Err(self.wrong(first, format!("links: {why}")));
+        }
+        if let Some((text, error)) = sharing::wrong(&array.links, array.devices()) {
+            return Err(self.wrong(text, error.to_string()));
+        }
+        if !array.moves_data() {
+            let why = "data does not move out of the way of contention here; set autonomics = true, or leave this out";
+            return Err(self.wrong(first, format!("links: {why}")));
+        }
+        Ok(())
     }
 
     fn check_volumes(&self) -> Result<(), ScenarioError> {

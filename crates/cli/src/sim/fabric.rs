@@ -68,7 +68,7 @@ fn draw(topology: &Topology, path: &Path, args: &FabricArgs) -> Result<(), Failu
         let message = "is the topology itself: name another file for the picture";
         return Err(Failure::Usage(format!("{} {message}", path.display())));
     }
-    let svg = topology.svg(None);
+    let svg = topology.to_svg(None);
     outfile::create(path, args.force, |mut file| {
         file.write_all(svg.as_bytes()).and_then(|()| file.flush()).map_err(failed)
     })

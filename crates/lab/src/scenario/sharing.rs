@@ -1,4 +1,4 @@
-//! Which drives of an array share a link: as the scenario says, or as the fabric has them.
+//! Which drives of an array share a link: as a scenario says, or as the fabric has them.
 
 use cygnus_engine::{Link, LinkError};
 use cygnus_fabric::Topology;
@@ -6,72 +6,37 @@ use cygnus_runtime::{DeviceInfo, DeviceIx};
 use cygnus_types::BLOCK;
 use toml::Spanned;
 
-use super::{ArraySection, Scenario};
-use crate::error::ScenarioError;
-
 /// The name of an array's drive, by its number.
 pub(crate) fn drive_name(n: usize) -> String {
     format!("d{n}")
 }
 
-impl ArraySection {
-    fn declared_links(&self) -> Result<Vec<Link>, LinkError> {
-        self.links.iter().map(|text| text.as_ref().parse()).collect()
-    }
-
-    /// Which drives share links, where that matters: modules of a cluster do.
-    pub(crate) fn shared_links(&self, network: Option<&Topology>) -> Vec<Link> {
-        let (Some(topology), true) = (network, self.moves_data()) else {
-            return self.declared_links().expect("checked when the scenario was read");
-        };
-        let drives = self.devices() as u32;
-        let link = |cluster: usize| Link {
-            name: topology.cluster_name(cluster).into(),
-            devices: topology.modules_of(cluster).filter(|&n| n < drives).map(|n| drive_name(n as usize)).collect(),
-        };
-        (0..topology.clusters().len()).map(link).filter(|link| !link.devices.is_empty()).collect()
-    }
-
-    /// Its drives, as far as links are concerned.
-    fn drives(&self) -> Vec<DeviceInfo> {
-        let drive =
-            |n| DeviceInfo { ix: DeviceIx(n), name: drive_name(n.into()), size: 0, logical_block: BLOCK as u32 };
-        (0..=u16::MAX).take(self.devices()).map(drive).collect()
-    }
+/// The links that an array declares.
+pub(super) fn declared(texts: &[Spanned<String>]) -> Result<Vec<Link>, LinkError> {
+    texts.iter().map(|text| text.as_ref().parse()).collect()
 }
 
-impl Scenario {
-    /// That an array's declared links are of use, and go together.
-    pub(super) fn check_links(&self, array: &ArraySection) -> Result<(), ScenarioError> {
-        let Some(first) = array.links.first() else { return Ok(()) };
-        if self.network.is_some() {
-            let message =
-                "links: with a [fabric], drives share the links of its endpoints; leave this out, or [fabric]";
-            return Err(self.wrong(first, message));
-        }
-        let drives = array.drives();
-        let mut links = Vec::new();
-        for text in &array.links {
-            add(text, &mut links, &drives).map_err(|error| self.wrong(text, error.to_string()))?;
-        }
-        if !array.moves_data() {
-            let message =
-                "links: data does not move out of the way of contention here; set autonomics = true, or leave this out";
-            return Err(self.wrong(first, message));
-        }
-        Ok(())
-    }
+/// The first of an array's links that makes no sense, or does not go together with those before it, and why.
+pub(super) fn wrong(texts: &[Spanned<String>], drives: usize) -> Option<(&Spanned<String>, LinkError)> {
+    let drive = |n| DeviceInfo { ix: DeviceIx(n), name: drive_name(n.into()), size: 0, logical_block: BLOCK as u32 };
+    let drives: Vec<_> = (0..=u16::MAX).take(drives).map(drive).collect();
+    let error = |n: usize| declared(&texts[..=n]).and_then(|links| Link::check_all(&links, &drives)).err();
+    (0..texts.len()).find_map(|n| Some((&texts[n], error(n)?)))
 }
 
-/// That one more link goes together with those before it.
-fn add(text: &Spanned<String>, links: &mut Vec<Link>, drives: &[DeviceInfo]) -> Result<(), LinkError> {
-    links.push(text.as_ref().parse()?);
-    Link::check_all(links, drives)
+/// The links of a fabric, with the first so many of its modules: those of a cluster share one.
+pub(super) fn of_fabric(topology: &Topology, drives: usize) -> Vec<Link> {
+    let drives = drives as u32;
+    let link = |cluster: usize| Link {
+        name: topology.cluster_name(cluster).into(),
+        devices: topology.modules_of(cluster).filter(|&n| n < drives).map(|n| drive_name(n as usize)).collect(),
+    };
+    (0..topology.clusters().len()).map(link).filter(|link| !link.devices.is_empty()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::{Scenario, ScenarioError};
 
     const SCENARIO: &str = r#"name = "shared"
 [devices]
