@@ -92,3 +92,33 @@ fn load(path: &Path) -> Result<Topology, Failure> {
         Err(error) => Err(usage(format!("{name}: {error}; {REMEDY}"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cygnus_host::scratch::Scratch;
+
+    #[test]
+    fn pictures_replace_files_only_if_wanted_and_never_their_topology() {
+        let scratch = Scratch::new("sim-fabric");
+        let [mine, note, link] = ["mine.toml", "note.txt", "link"].map(|name| scratch.path().join(name));
+        let text = include_str!("../../../../scenarios/topology.toml");
+        fs::write(&mine, text).unwrap();
+        fs::write(&note, "a note").unwrap();
+        std::os::unix::fs::symlink(&mine, &link).unwrap();
+        let topology = load(&mine).unwrap();
+        let draw = |path: &Path, force| {
+            draw(&topology, path, &FabricArgs { topology: mine.clone(), svg: Some(path.into()), force })
+        };
+        for path in [&mine, &link] {
+            assert!(draw(path, true).unwrap_err().to_string().contains("is the topology itself"));
+        }
+        assert!(draw(&note, false).unwrap_err().to_string().contains("--force"));
+        assert_eq!(
+            (fs::read_to_string(&mine).unwrap().as_str(), fs::read_to_string(&note).unwrap().as_str()),
+            (text, "a note")
+        );
+        draw(&note, true).unwrap();
+        assert!(fs::read_to_string(&note).unwrap().starts_with("<svg"));
+    }
+}
