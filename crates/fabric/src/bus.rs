@@ -6,8 +6,8 @@ use cygnus_types::Nanos;
 
 use crate::gate::{Cause, Gate};
 use crate::passage::{Packet, Slab, Transit};
-use crate::pcie::time_of;
 use crate::topology::Cluster;
+use crate::wires::time_of;
 
 /// A module, as its endpoint sees it.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,5 @@
 //! What PCI Express says of links and packets.
 
-use cygnus_types::Nanos;
-
 /// Most bytes of data in a packet: the largest maximum payload size (PCI Express Base Specification 3.0, section 7.8.4).
 pub const MAX_PAYLOAD: u32 = 4096;
 
@@ -15,32 +13,25 @@ pub(crate) const WIDTHS: [u8; 7] = [1, 2, 4, 8, 12, 16, 32];
 /// Bytes per second of one lane by generation, encoding taken off.
 const LANES: [u64; 5] = [250_000_000, 500_000_000, 984_615_384, 1_969_230_769, 3_938_461_538];
 
-/// What a link is made of.
+/// A link of PCI Express.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wires {
-    /// Lanes.
+pub(crate) struct Lanes {
+    /// How many.
     pub width: u8,
     /// Generation of PCI Express, from 1 to 5.
     pub generation: u8,
-    /// Time that a packet takes over and above its length: wires and physical layers.
-    pub latency: Nanos,
 }
 
-impl Wires {
+impl Lanes {
     /// Whether there are links of such a generation.
     pub(crate) fn is_generation(generation: u8) -> bool {
         (1..=LANES.len()).contains(&usize::from(generation))
     }
 
     /// Bytes per second in each direction.
-    pub fn rate(&self) -> u64 {
+    pub(crate) fn rate(&self) -> u64 {
         LANES[usize::from(self.generation) - 1] * u64::from(self.width)
     }
-}
-
-/// Time for so many bytes at so many per second, rounded up.
-pub(crate) fn time_of(bytes: u64, rate: u64) -> Nanos {
-    Nanos((bytes * 1_000_000_000).div_ceil(rate))
 }
 
 #[cfg(test)]
@@ -49,11 +40,10 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_the_specification() {
-        let wires = |width, generation| Wires { width, generation, latency: Nanos::ZERO };
-        assert_eq!(wires(1, 1).rate(), 250_000_000);
+        let lanes = |width, generation| Lanes { width, generation };
+        assert_eq!(lanes(1, 1).rate(), 250_000_000);
         // "Nearly 1 GB/s" per lane, 15.75 GB/s for sixteen.
-        assert_eq!(wires(16, 3).rate() / 10_000_000, 1575);
-        assert_eq!(time_of(4096, 800_000_000), Nanos(5120));
-        assert!(!Wires::is_generation(0) && Wires::is_generation(5) && !Wires::is_generation(6));
+        assert_eq!(lanes(16, 3).rate() / 10_000_000, 1575);
+        assert!(!Lanes::is_generation(0) && Lanes::is_generation(5) && !Lanes::is_generation(6));
     }
 }

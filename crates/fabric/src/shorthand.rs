@@ -2,8 +2,9 @@
 
 use cygnus_types::Nanos;
 
-use crate::pcie::{MAX_PAYLOAD, Wires};
-use crate::topology::{Cluster, Kind, Link, Node, Parts, ROOT, Root, Topology};
+use crate::pcie::{Lanes, MAX_PAYLOAD};
+use crate::topology::{Cluster, Kind, Link, MOST_MODULES, Node, Parts, ROOT, Root, Topology};
+use crate::wires::{Carrier, Wires};
 
 /// Ports of the switches that the paper names, and their lanes (data sheet of PLX's PEX 8796: 24 ports, 96 lanes, at most
 /// 150 ns for a packet).
@@ -11,6 +12,9 @@ const PORTS: u32 = 24;
 const LANES: u32 = 96;
 const UP_LANES: u8 = 16;
 const DOWN_LANES: u8 = 4;
+
+/// Switches on the root complex; the paper has four.
+const MOST_SWITCHES: u32 = 64;
 
 impl Default for Root {
     /// Section 5.1 of the paper: 650 to 1000 entries. Its latency is nobody's figure.
@@ -22,24 +26,34 @@ impl Default for Root {
 /// A switch: the data sheet's latency; nobody's buffer.
 pub(crate) const SWITCH: Kind = Kind::Switch { latency: Nanos(150), buffer: 16 };
 
-/// Of the third generation, and 50 ns of physical layers and wires, which is nobody's figure.
-pub(crate) const WIRES: Wires = Wires { width: DOWN_LANES, generation: 3, latency: Nanos(50) };
+/// Of the third generation.
+pub(crate) const WIRES: Lanes = Lanes { width: DOWN_LANES, generation: 3 };
 
-/// Why a word stands for no network.
+/// Of physical layers and wires, which is nobody's figure.
+pub(crate) const WIRE_LATENCY: Nanos = Nanos(50);
+
+/// Why a word stands for no network, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{word}\": {why}; write SWITCHESxCLUSTERS, such as \"4x16\", or a file's name")]
+#[error("\"{word}\": {why}")]
 pub struct ShorthandError {
     word: String,
     why: Unfit,
 }
 
+impl ShorthandError {
+    /// Whether the word has another form altogether, and may be meant as the name of a file.
+    pub fn has_other_form(&self) -> bool {
+        self.why == Unfit::OtherForm
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum Unfit {
-    #[error("no topology")]
-    NoTopology,
-    #[error("a network of nothing")]
+    #[error("no topology; write SWITCHESxCLUSTERS, such as \"4x16\"")]
+    OtherForm,
+    #[error("a network of nothing; give at least 1 of each")]
     Nothing,
-    #[error("at most 64 switches, and 64 modules to a cluster")]
+    #[error("at most {MOST_SWITCHES} switches, and {MOST_MODULES} modules to a cluster; give fewer")]
     TooLarge,
     #[error("a switch of {LANES} lanes has {0} ports for clusters; describe others in a file")]
     Ports(u32),
@@ -57,12 +71,12 @@ impl Topology {
         let (switches, each, modules) = match numbers.as_deref() {
             Some(&[switches, each]) => (switches, each, Cluster::default().modules),
             Some(&[switches, each, modules]) => (switches, each, modules),
-            _ => return unfit(Unfit::NoTopology),
+            _ => return unfit(Unfit::OtherForm),
         };
         if switches == 0 || each == 0 || modules == 0 {
             return unfit(Unfit::Nothing);
         }
-        if switches > 64 || modules > 64 {
+        if switches > MOST_SWITCHES || modules > MOST_MODULES {
             return unfit(Unfit::TooLarge);
         }
         let most = (PORTS - 1).min((LANES - u32::from(UP_LANES)) / u32::from(DOWN_LANES));
@@ -73,18 +87,19 @@ impl Topology {
     }
 
     fn regular(name: &str, switches: u32, each: u32, modules: u32) -> Self {
+        let lanes = |lanes| Wires { carrier: Carrier::Pcie(lanes), latency: WIRE_LATENCY };
         let node = |name: String, kind| Node { name, kind, uplink: 0, below: Vec::new(), clusters: 0..0 };
         let mut nodes = vec![node("rc".into(), Kind::Root)];
         let (mut links, mut clusters) = (Vec::new(), Vec::new());
         for s in 0..switches {
             let switch = nodes.len() as u32;
             nodes.push(node(format!("s{s}"), SWITCH));
-            let wires = Wires { width: UP_LANES, ..WIRES };
+            let wires = lanes(Lanes { width: UP_LANES, ..WIRES });
             links.push(Link { name: format!("l{s}"), wires, upper: ROOT, lower: switch });
             for e in 0..each {
                 let endpoint = nodes.len() as u32;
                 nodes.push(node(format!("s{s}e{e}"), Kind::Endpoint { cluster: clusters.len() as u32 }));
-                links.push(Link { name: format!("l{s}-{e}"), wires: WIRES, upper: switch, lower: endpoint });
+                links.push(Link { name: format!("l{s}-{e}"), wires: lanes(WIRES), upper: switch, lower: endpoint });
                 clusters.push(Cluster { modules, ..Cluster::default() });
             }
         }

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
+use cygnus_types::counted;
+
 use crate::topology::{Kind, ROOT, Topology};
+use crate::wires::{Carrier, Wires};
 
 const COLUMN: u32 = 190;
 const ROW: u32 = 18;
@@ -17,9 +20,9 @@ struct Place {
 }
 
 impl Topology {
-    /// Draws it: the root complex on the left, links with their width and generation, endpoints with their modules. A cluster's
-    /// load, from 0 to 1, colours it from white to red; `None` leaves all white.
-    pub fn svg(&self, loads: Option<&[f64]>) -> String {
+    /// Draws it: the root complex on the left, links with their width and generation or their rate, endpoints with their modules. The
+    /// share of time for which a cluster's bus was taken, from 0 to 1, colours it from white to red; `None` leaves all white.
+    pub fn to_svg(&self, loads: Option<&[f64]>) -> String {
         let depths = self.depths();
         let columns = depths.iter().max().map_or(1, |deepest| deepest + 1);
         let (width, height) =
@@ -28,7 +31,7 @@ impl Topology {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
              font-family=\"sans-serif\" font-size=\"10\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
              <text x=\"{MARGIN}\" y=\"{MARGIN}\" font-size=\"13\">{}</text>\n",
-            escaped(&self.name)
+            escaped(&self.heading(loads.is_some()))
         );
         for node in 1..self.nodes.len() {
             self.draw_link(&mut out, node, &depths);
@@ -37,6 +40,12 @@ impl Topology {
             self.draw_node(&mut out, node, &depths, loads);
         }
         out + "</svg>\n"
+    }
+
+    fn heading(&self, is_coloured: bool) -> String {
+        let colours =
+            if is_coloured { ": from white, whose bus was idle, to red, whose bus was always taken" } else { "" };
+        format!("{}{colours}", self.name)
     }
 
     /// Links between each node and the root complex.
@@ -61,19 +70,17 @@ impl Topology {
         let link = &self.links[self.nodes[node].uplink as usize];
         let (from, to) = (self.place(link.upper as usize, depths), self.place(node, depths));
         let (x1, x2) = (from.column + BOX, to.column);
-        let about = format!("{}: x{}, generation {}", link.name, link.wires.width, link.wires.generation);
+        let (wires, name) = (link.wires.label(), &link.name);
         writeln!(
             out,
             "<line x1=\"{x1}\" y1=\"{}\" x2=\"{x2}\" y2=\"{}\" stroke=\"#666\" stroke-width=\"{}\"><title>{}</title></line>\
-             <text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"8\" fill=\"#444\">x{} g{}</text>",
+             <text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"8\" fill=\"#444\">{wires}</text>",
             from.middle,
             to.middle,
-            1 + u32::from(link.wires.width) / 8,
-            escaped(&about),
+            thickness(&link.wires),
+            escaped(&format!("{name}: {wires}")),
             x2 - 4,
             to.middle - 3,
-            link.wires.width,
-            link.wires.generation
         )
         .expect("strings take text");
     }
@@ -87,7 +94,7 @@ impl Topology {
             Kind::Endpoint { cluster } => {
                 let load = loads.map_or(0.0, |loads| loads[cluster as usize].clamp(0.0, 1.0));
                 let modules = self.clusters[cluster as usize].modules;
-                (format!("{}, {modules} modules", about.name), heat(load))
+                (format!("{}, {}", about.name, counted(modules, "module")), heat(load))
             }
         };
         writeln!(
@@ -100,6 +107,14 @@ impl Topology {
             escaped(&label)
         )
         .expect("strings take text");
+    }
+}
+
+/// Links of more lanes are thicker.
+fn thickness(wires: &Wires) -> u32 {
+    match wires.carrier {
+        Carrier::Pcie(lanes) => 1 + u32::from(lanes.width) / 8,
+        Carrier::Ethernet(_) => 1,
     }
 }
 
@@ -120,7 +135,7 @@ mod tests {
     #[test]
     fn everything_is_in_the_picture_once() {
         let topology = Topology::from_shorthand("2x3").unwrap();
-        let svg = topology.svg(Some(&[0.0, 0.5, 1.0, 0.0, 0.0, 7.0]));
+        let svg = topology.to_svg(Some(&[0.0, 0.5, 1.0, 0.0, 0.0, 7.0]));
         assert_eq!(svg.matches("<rect x=").count(), 1 + 2 + 6);
         assert_eq!(svg.matches("<line ").count(), 2 + 6);
         assert!(svg.contains("#ffffff") && svg.contains("#ff8080") && svg.matches("#ff0000").count() == 2);
@@ -130,7 +145,7 @@ mod tests {
     #[test]
     fn names_cannot_break_it() {
         let text = "name = \"<&>\"\n[root]\nname = \"r\"\n[[endpoint]]\nname = \"<e\"\n[[link]]\nname = \"\\\"\"\nup = \"r\"\ndown = \"<e\"\n";
-        let svg = Topology::parse("t", text).unwrap().svg(None);
+        let svg = Topology::parse("t", text).unwrap().to_svg(None);
         assert!(svg.contains("&lt;&amp;&gt;") && svg.contains("&lt;e, 4 modules") && !svg.contains("<e"));
     }
 }

@@ -4,10 +4,14 @@ use std::ops::Range;
 
 use cygnus_types::Nanos;
 
-use crate::pcie::{MAX_PAYLOAD, Wires};
+use crate::pcie::MAX_PAYLOAD;
+use crate::wires::Wires;
 
 /// The root complex's number among the nodes.
 pub(crate) const ROOT: u32 = 0;
+
+/// Modules of a cluster. They take turns on one bus, and the paper's clusters have four.
+pub(crate) const MOST_MODULES: u32 = 64;
 
 /// The root complex.
 #[derive(Clone, Debug, PartialEq, Eq)]

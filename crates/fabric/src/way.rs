@@ -5,18 +5,15 @@ use std::collections::VecDeque;
 use cygnus_types::Nanos;
 
 use crate::gate::{Cause, Gate};
-use crate::pcie::{ENVELOPE, time_of};
 use crate::topology::{Kind, Node, Topology};
-
-/// Room without end.
-const INFINITE: u32 = u32::MAX;
+use crate::wires::Wires;
 
 /// A virtual channel of a way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Channel {
     pub waiting: VecDeque<u32>,
-    /// Packets that the receiver has room for.
-    credits: u32,
+    /// Packets that the receiver has room for; `None` if it has room for any number.
+    credits: Option<u32>,
     pub gate: Gate,
 }
 
@@ -29,7 +26,7 @@ pub(crate) struct Way {
     pub latency: Nanos,
     /// From a packet's last byte to where it can go on: wires, the far end's work, and at an endpoint its own before it.
     pub arrival: Nanos,
-    rate: u64,
+    wires: Wires,
     pub channels: Vec<Channel>,
     /// The packet being sent.
     pub sending: Option<u32>,
@@ -55,7 +52,7 @@ impl Way {
             to,
             latency: link.wires.latency,
             arrival: link.wires.latency + topology.latency_of(to) + before,
-            rate: link.wires.rate(),
+            wires: link.wires,
             channels: vec![channel; usize::from(topology.channels)],
             sending: None,
             turn: 0,
@@ -64,7 +61,7 @@ impl Way {
     }
 
     pub(crate) fn time_of(&self, bytes: u32) -> Nanos {
-        time_of(u64::from(bytes + ENVELOPE), self.rate)
+        self.wires.time_of(bytes)
     }
 
     /// The channel whose packet goes next, if one may go: in turn.
@@ -75,7 +72,7 @@ impl Way {
         let count = self.channels.len();
         let next = (0..count).map(|n| (self.turn + n) % count).find(|&n| {
             let channel = &self.channels[n];
-            !channel.waiting.is_empty() && channel.credits > 0
+            !channel.waiting.is_empty() && channel.credits != Some(0)
         })?;
         self.turn = (next + 1) % count;
         Some(next)
@@ -84,11 +81,9 @@ impl Way {
     /// Takes a place at the receiver.
     pub(crate) fn spend(&mut self, channel: usize, now: Nanos) {
         let channel = &mut self.channels[channel];
-        if channel.credits == INFINITE {
-            return;
-        }
-        channel.credits -= 1;
-        if channel.credits == 0 {
+        let Some(credits) = &mut channel.credits else { return };
+        *credits -= 1;
+        if *credits == 0 {
             channel.gate.shut(now);
         }
     }
@@ -96,16 +91,16 @@ impl Way {
     /// A place at the receiver has become free.
     pub(crate) fn credit(&mut self, channel: usize, cause: Cause, now: Nanos) {
         let channel = &mut self.channels[channel];
-        channel.credits += 1;
+        channel.credits = channel.credits.map(|credits| credits + 1);
         channel.gate.open(now, cause);
     }
 }
 
-/// Packets that a node takes from one link in one channel.
-fn room(node: &Node, topology: &Topology) -> u32 {
+/// Packets that a node takes from one link in one channel; `None` if any number.
+fn room(node: &Node, topology: &Topology) -> Option<u32> {
     match node.kind {
-        Kind::Root => INFINITE,
-        Kind::Switch { buffer, .. } => buffer,
-        Kind::Endpoint { cluster } => topology.clusters[cluster as usize].down_buffer,
+        Kind::Root => None,
+        Kind::Switch { buffer, .. } => Some(buffer),
+        Kind::Endpoint { cluster } => Some(topology.clusters[cluster as usize].down_buffer),
     }
 }

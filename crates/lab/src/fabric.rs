@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cygnus_fabric::{FabricError, Topology};
+use cygnus_fabric::{FabricError, ShorthandError, Topology};
 use serde::Deserialize;
 
 /// What hangs between the array and its drives; described in one of three ways. The array's device number n is module n.
@@ -44,7 +44,7 @@ impl FabricSection {
         let (topology, read) = match (&self.topology, &self.file, &self.description) {
             (Some(shorthand), None, None) => {
                 let meant = Topology::from_shorthand(shorthand);
-                (meant.map_err(|error| section(error.to_string()))?, None)
+                (meant.map_err(|error| section(remedied(&error)))?, None)
             }
             (None, Some(file), None) => {
                 let path = directory.join(file);
@@ -71,6 +71,11 @@ impl FabricSection {
         };
         Ok(Network { topology, read })
     }
+}
+
+/// What is wrong with a shorthand, and how a file is named instead.
+fn remedied(error: &ShorthandError) -> String {
+    if error.has_other_form() { format!("{error}, or name a file by file = \"...\"") } else { error.to_string() }
 }
 
 #[cfg(test)]
@@ -114,6 +119,8 @@ sample = "1ms"
     fn what_makes_no_sense_is_refused_where_it_stands() {
         let error = |old, new| with(old, new).expect_err(new).to_string();
         assert!(error("1x2x2", "1x2x").starts_with("behind.toml:5:"), "{}", error("1x2x2", "1x2x"));
+        let named = error("topology = \"1x2x2\"", "topology = \"net.toml\"");
+        assert!(named.contains("name a file by file = "), "{named}");
         assert!(error("groups = 2", "groups = 3").contains("6 devices, and the fabric has 4 modules"));
         assert!(error("\"fimm\"", "\"null\"").contains("only modelled drives of flash"));
         assert!(error("topology = \"1x2x2\"", "topology = \"1x2x2\"\nqueue = 0").contains("queue of 0"));
@@ -163,6 +170,9 @@ sample = "1ms"
         let files = crate::result_files(&scenario, &outcome);
         assert_eq!(files, crate::result_files(&scenario, &again));
         assert!(files.iter().any(|(name, text)| name == "clusters.csv" && text.lines().count() == 3));
+        let drawn = files.iter().find(|(name, _)| name == "clusters.svg").map(|(_, text)| text.as_str());
+        // Both buses were busy, so neither cluster is white.
+        assert!(drawn.is_some_and(|svg| svg.matches("fill=\"#ff").count() == 2 && !svg.contains("fill=\"#ffffff")));
         assert!(
             outcome.requests > 100 && outcome.clusters.iter().all(|row| row.requests > 50),
             "{:?}",

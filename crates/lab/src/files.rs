@@ -11,8 +11,8 @@ const SCHEMA: u32 = 1;
 /// Bytes of the pages and blocks that are counted.
 const PAGE: u64 = 4096;
 
-/// `summary.json`, `percentiles.csv`, `latency.csv`, `timeseries.csv`, `devices.csv`, `clusters.csv` if there is a fabric, and
-/// `scenario.toml` (the scenario itself): each file's name and text.
+/// `summary.json`, `percentiles.csv`, `latency.csv`, `timeseries.csv`, `devices.csv`, `clusters.csv` and `clusters.svg` if there is a
+/// fabric, and `scenario.toml` (the scenario itself): each file's name and text.
 pub fn result_files(scenario: &Scenario, outcome: &Outcome) -> Vec<(String, String)> {
     let mut files = vec![
         ("summary.json".into(), summary(outcome)),
@@ -23,6 +23,10 @@ pub fn result_files(scenario: &Scenario, outcome: &Outcome) -> Vec<(String, Stri
     ];
     if !outcome.clusters.is_empty() {
         files.push(("clusters.csv".into(), clusters(outcome)));
+    }
+    if let Some(network) = &scenario.network {
+        let loads: Vec<f64> = outcome.clusters.iter().map(|row| row.bus_milli as f64 / 1000.0).collect();
+        files.push(("clusters.svg".into(), network.topology.to_svg(Some(&loads))));
     }
     files.push(("scenario.toml".into(), scenario.text.clone()));
     files

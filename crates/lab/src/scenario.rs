@@ -1,12 +1,12 @@
 //! A scenario file: what it may say, and checking that it makes sense.
 
-use cygnus_engine::{Autonomics, CreateOptions, Link, LinkError, VolumeOptions};
+use cygnus_engine::{Autonomics, CreateOptions, Link, VolumeOptions};
 use cygnus_fabric::Topology;
 use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{AutonomicsRule, Preset, Streams, UntilFull, Victim};
 use cygnus_sim::CpuModel;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos, Paging, PagingError};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos, Paging, PagingError, counted};
 use cygnus_workload::recording::Shipped;
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
@@ -17,6 +17,10 @@ use toml::Spanned;
 use crate::drive::{DevicesSection, Drive};
 use crate::error::ScenarioError;
 use crate::fabric::{FabricSection, Network, NoNetwork};
+
+mod sharing;
+
+pub(crate) use sharing::drive_name;
 
 /// Cores that an array may have.
 const MAX_CORES: u16 = 64;
@@ -100,7 +104,7 @@ pub struct ArraySection {
     budget_of: Option<Size>,
     /// Which of its drives share a link, such as "nic0:d0,d1", where there is no fabric.
     #[serde(default)]
-    links: Vec<String>,
+    links: Vec<Spanned<String>>,
 }
 
 fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Victim>, D::Error> {
@@ -440,7 +444,7 @@ impl ArraySection {
             ArrayKind::Log(_) if self.transient.is_some() && !self.has_transient_area() => {
                 Err("transient: this array makes no copies; set protection = \"two-phase\", or leave it out".into())
             }
-            ArrayKind::Log(_) => self.declared_links().map(drop).map_err(|error| error.to_string()),
+            ArrayKind::Log(_) => Ok(()),
             ArrayKind::InPlace(_) if self.drives.is_none() || log_only => Err(format!(
                 "{} updates in place: it takes drives = N and perhaps chunk, and nothing else",
                 self.preset
@@ -464,10 +468,6 @@ impl ArraySection {
         self.raid.as_ref().is_some_and(|raids| !raids.by_medium().is_empty())
     }
 
-    fn declared_links(&self) -> Result<Vec<Link>, LinkError> {
-        self.links.iter().map(|text| text.parse()).collect()
-    }
-
     /// Whether data moves out of the way of contention.
     fn moves_data(&self) -> bool {
         let is_preset = matches!(self.kind(), ArrayKind::Log(preset) if preset.policies().autonomics);
@@ -486,15 +486,10 @@ impl ArraySection {
 
     /// Which drives share links, where that matters: modules of a cluster do.
     pub(crate) fn shared_links(&self, network: Option<&Topology>) -> Vec<Link> {
-        let (Some(topology), true) = (network, self.moves_data()) else {
-            return self.declared_links().expect("checked when the scenario was read");
-        };
-        let drives = self.devices() as u32;
-        let link = |cluster: usize| Link {
-            name: topology.cluster_name(cluster).into(),
-            devices: topology.modules_of(cluster).filter(|&n| n < drives).map(|n| format!("d{n}")).collect(),
-        };
-        (0..topology.clusters().len()).map(link).filter(|link| !link.devices.is_empty()).collect()
+        match network.filter(|_| self.moves_data()) {
+            Some(topology) => sharing::of_fabric(topology, self.devices()),
+            None => sharing::declared(&self.links).expect("checked when the scenario was read"),
+        }
     }
 
     pub(crate) fn options(&self) -> CreateOptions {
@@ -623,8 +618,9 @@ impl Scenario {
         let modules = network.topology.modules() as usize;
         match self.spec.array.iter().find(|array| array.as_ref().devices() > modules) {
             Some(array) => {
-                let devices = array.as_ref().devices();
-                Err(self.wrong(array, format!("{devices} devices, and the fabric has {modules} modules; take fewer")))
+                let devices = counted(array.as_ref().devices(), "device");
+                let modules = counted(modules, "module");
+                Err(self.wrong(array, format!("{devices}, and the fabric has {modules}; take fewer devices")))
             }
             None => Ok(()),
         }
@@ -646,6 +642,7 @@ impl Scenario {
         }
         for (n, array) in self.spec.array.iter().enumerate() {
             array.as_ref().check().map_err(|message| self.wrong(array, message))?;
+            self.check_links(array.as_ref())?;
             let name = array.as_ref().name();
             let fine = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
             if !fine || name.starts_with('.') {
@@ -657,6 +654,23 @@ impl Scenario {
             }
         }
         self.check_run()
+    }
+
+    /// That an array's declared links are of use, and go together.
+    fn check_links(&self, array: &ArraySection) -> Result<(), ScenarioError> {
+        let Some(first) = array.links.first() else { return Ok(()) };
+        if self.network.is_some() {
+            let why = "with a [fabric], drives share the links of its endpoints; leave this out, or [fabric]";
+            return Err(self.wrong(first, format!("links: {why}")));
+        }
+        if let Some((text, error)) = sharing::wrong(&array.links, array.devices()) {
+            return Err(self.wrong(text, error.to_string()));
+        }
+        if !array.moves_data() {
+            let why = "data does not move out of the way of contention here; set autonomics = true, or leave this out";
+            return Err(self.wrong(first, format!("links: {why}")));
+        }
+        Ok(())
     }
 
     fn check_volumes(&self) -> Result<(), ScenarioError> {

@@ -9,7 +9,7 @@ use cygnus_types::{Nanos, ReactorId};
 
 use crate::drive::{DevicesSection, Drive};
 use crate::error::Stop;
-use crate::scenario::{ArraySection, CpuSection, Scenario};
+use crate::scenario::{ArraySection, CpuSection, Scenario, drive_name};
 use crate::store::Store;
 
 /// What a drive is: the section that describes it, and what that comes to.
@@ -34,7 +34,7 @@ impl Bench {
         let plug_in = |(n, kind): (usize, &Kind<'_>)| {
             let drive = if fabric.is_some() { &kind.drive.clone().bare() } else { kind.drive };
             let (size, model) = kind.section.build(drive, n, seed);
-            world.add_blank(DiskConfig::new(format!("d{n}"), size), model)
+            world.add_blank(DiskConfig::new(drive_name(n), size), model)
         };
         let disks: Vec<DiskId> = drives.iter().enumerate().map(plug_in).collect();
         if let Some(topology) = fabric {

@@ -29,7 +29,7 @@ pub enum SimCommand {
     /// Check a network of flash modules, and draw it
     ///
     /// A scenario names such a network in its section [fabric]. What is wrong with a file is said with its line.
-    #[command(after_help = FABRIC_EXAMPLES)]
+    #[command(after_help = FABRIC_EXAMPLES, after_long_help = FABRIC_LONG)]
     Fabric(FabricArgs),
 }
 
@@ -37,6 +37,32 @@ const FABRIC_EXAMPLES: &str = "\
 Examples:
   cygnus sim fabric 4x16 --svg network.svg
   cygnus sim fabric mine.toml --json";
+
+const FABRIC_LONG: &str = "\
+Examples:
+  cygnus sim fabric 4x16 --svg network.svg
+  cygnus sim fabric mine.toml --json
+
+A topology file (a switch may be a network card, with PCI Express on one side and Ethernet on the other):
+  name = \"mine\"
+  [root]
+  name = \"host\"          # also: queue, latency-ns
+  [[switch]]
+  name = \"nic\"           # also: latency-ns, buffer
+  [[endpoint]]
+  name = \"left\"          # also: modules, commands, interleave, bus-rate, bus-command-ns, down-buffer, up-buffer, latency-ns
+  [[link]]               # of PCI Express; also: generation, latency-ns
+  name = \"slot\"
+  up = \"host\"
+  down = \"nic\"
+  width = 8
+  [[link]]               # of Ethernet, by its rate; also: frame and overhead (bytes of data, and besides), latency-ns
+  name = \"wire\"
+  up = \"nic\"
+  down = \"left\"
+  rate = \"1250MB\"
+
+Exit status: 0 done, 1 the picture cannot be written, 2 the topology makes no sense.";
 
 /// `cygnus sim fabric`
 #[derive(Debug, Args)]
@@ -47,6 +73,9 @@ pub struct FabricArgs {
     /// Draw it into this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,
+    /// Replace the picture if it exists
+    #[arg(long, requires = "svg")]
+    pub force: bool,
 }
 
 const DEVICE_EXAMPLES: &str = "\
@@ -87,6 +116,7 @@ Files of each array's run, in DIR/runs/SCENARIO-ARRAY-seedN (times are virtual):
   timeseries.csv   rates, latencies, cleaning, roles of the groups, core and network over time
   devices.csv      each drive over time: rates, queue, its own collection, amplification, wear
   clusters.csv     with a fabric: what each cluster's requests waited for, and where
+  clusters.svg     with a fabric: the network, clusters coloured by how busy their buses were
   scenario.toml    the scenario with this array and seed: 'cygnus sim run' gives the same bytes again
 
 Exit status: 0 done, 1 failed, 2 the scenario makes no sense.";

@@ -61,6 +61,16 @@ pub enum LinkError {
     Unused(String),
 }
 
+impl Link {
+    /// Whether these links make sense for an array of these devices, all of which are there: what opening such an array would say.
+    ///
+    /// # Errors
+    /// A link without devices, a name of no device or of several, a link or a device that is named twice.
+    pub fn check_all(links: &[Link], devices: &[DeviceInfo]) -> Result<(), LinkError> {
+        Links::resolve(links, devices, true).map(drop)
+    }
+}
+
 impl FromStr for Link {
     type Err = LinkError;
 
@@ -193,7 +203,10 @@ mod tests {
 
     fn links(texts: &[&str]) -> Result<Links, LinkError> {
         let links: Result<Vec<Link>, _> = texts.iter().map(|text| text.parse()).collect();
-        Links::resolve(&links?, &devices(), true).map(|(links, _)| links)
+        let (links, devices) = (links?, devices());
+        let found = Links::resolve(&links, &devices, true).map(|(links, _)| links);
+        assert_eq!(Link::check_all(&links, &devices).err().as_ref(), found.as_ref().err());
+        found
     }
 
     #[test]

@@ -136,6 +136,51 @@ fn no_more_packets_are_under_way_than_there_is_room_for() {
 }
 
 #[test]
+fn buffers_may_be_as_large_as_their_numbers() {
+    let mut topology = network("1x2");
+    let most = u32::MAX;
+    for node in &mut topology.nodes {
+        if let Kind::Switch { buffer, .. } = &mut node.kind {
+            *buffer = most;
+        }
+    }
+    for cluster in &mut topology.clusters {
+        (cluster.down_buffer, cluster.up_buffer, cluster.commands) = (most, most, most);
+    }
+    let requests: Vec<_> = (0..400).map(|id| (Nanos::ZERO, write(id, (id % 8) as u32, 16384))).collect();
+    assert_eq!(play(&mut Fabric::new(topology.with_queue(most)), &requests, Nanos::micros(20)).len(), 400);
+}
+
+/// Bytes of data per second that come up from a cluster behind an Ethernet link with such settings, when nothing else is in the way.
+fn payload_rate(settings: &str) -> f64 {
+    let text = format!(
+        "name = \"far\"\n[root]\nname = \"rc\"\n[[switch]]\nname = \"nic\"\n[[endpoint]]\nname = \"e\"\nbus-rate = \"100GB\"\n\
+         bus-command-ns = 0\n[[link]]\nname = \"slot\"\nup = \"rc\"\ndown = \"nic\"\nwidth = 8\n\
+         [[link]]\nname = \"wire\"\nup = \"nic\"\ndown = \"e\"\nrate = \"1250MB\"\n{settings}\n"
+    );
+    let topology = Topology::parse("far.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+    let requests: Vec<_> = (0..10_000).map(|id| (Nanos::ZERO, read(id, (id % 4) as u32))).collect();
+    let answers = play(&mut Fabric::new(topology), &requests, Nanos(1));
+    let end = answers.iter().map(|answer| answer.1).max().unwrap();
+    10_000.0 * 4096.0 / end.as_secs_f64()
+}
+
+#[test]
+fn an_ethernet_link_brings_the_data_that_its_frames_have_room_for() {
+    // 4 KiB take three frames with 78 bytes each besides, one jumbo frame, or three frames of UDP.
+    let cases = [
+        ("", 4096.0 / (4096.0 + 3.0 * 78.0)),
+        ("frame = 8960", 4096.0 / (4096.0 + 78.0)),
+        ("frame = 1472\noverhead = 66", 4096.0 / (4096.0 + 3.0 * 66.0)),
+    ];
+    for (settings, share) in cases {
+        let (rate, most) = (payload_rate(settings), 1.25e9 * share);
+        // The first packet's way there and the last one's back take a few microseconds of some thirty thousand.
+        assert!(rate < most && rate > most * 0.999, "{settings}: {rate} of {most}");
+    }
+}
+
+#[test]
 fn without_interleaving_a_cluster_does_one_thing_at_a_time() {
     let requests: Vec<_> = (0..400).map(|id| (Nanos::ZERO, read(id, (id % 8) as u32))).collect();
     let took = |interleave| {
