@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Files that stand for devices with zones, and refuse what such a device would refuse: clients see nothing of it, killed servers lose
-# nothing that was flushed, a lost member is replaced, and two of three kinds of member live side by side. What cannot be is refused.
+# nothing that was flushed, zones that somebody resets are rebuilt, a lost member is replaced, and two of three kinds of member live side by side. What cannot be is refused.
 [[ ${PRESET:-swan} == swan ]] || { echo "N/A: it makes an array of its own" >&2 && exit 78; }
 export PRESET=log-raid GROUP_COUNT=1 RAID=2+1
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/loaded.sh"
-need /usr/bin/python3 nbdinfo fio jq
+need /usr/bin/python3 nbdinfo nbdcopy fio jq
 only_on cygnus "the stand-ins know no zones"
 
 # zoned NAME: a device of 144 MiB.
@@ -30,6 +30,32 @@ written() { cygnus "$DIR" --json zoned show "zoned:$DIR/$1" | jq .written_bytes;
 say "$(cygnus "$DIR" zoned show "zoned:$DIR/z0" | tr -s ' \n' ' ')"
 
 kill_under_load 3
+
+# Somebody resets two zones of a member behind the stopped array's back, and parity has what they held. All of the volume reads as before,
+# and a scrub finds nothing lost.
+contents() { nbdcopy "$URI" - | sha256sum; }
+refused "in use" zoned reset "zoned:$DIR/z0" 40 --yes
+refused "add --yes" zoned reset "zoned:$DIR/z0" 40
+before=$(contents)
+stop
+refused "conventional" zoned reset "zoned:$DIR/z0" 40 3 --yes
+refused "no zone 144" zoned reset "zoned:$DIR/z0" 40 144 --yes
+refused "no zones" zoned reset "$DIR/d2" 1 --yes
+zones=()
+for ((lba = 0; lba < 32768 && ${#zones[@]} < 2; lba += 101)); do
+    at=$(cygnus "$DIR" --json array dump tank --volume "$EXPORT" --lba $lba | jq '.place | select(.member == 0) | .offset / 1048576 | floor')
+    [[ -z $at || " ${zones[*]} " == *" $at "* ]] || zones+=("$at")
+done
+((${#zones[@]} == 2)) || fail "blocks of the volume lie in zones ${zones[*]} of z0"
+cygnus "$DIR" zoned reset "zoned:$DIR/z0" "${zones[@]}" --yes >>"$DIR/server.log" 2>&1 || fail "zoned reset: $(tail -3 "$DIR/server.log")"
+start
+[[ $(contents) == "$before" ]] || fail "blocks read otherwise after their zones were reset"
+cygnus "$DIR" --json array scrub tank --wait >"$DIR/scrub.json" || fail "array scrub: $(cat "$DIR/scrub.json")"
+jq -e '.report.complete and .report.lost == 0' "$DIR/scrub.json" >/dev/null || fail "the scrub: $(jq -c .report "$DIR/scrub.json")"
+array_status "$DIR" --json >"$DIR/status.json"
+rebuilt=$(jq .repairs.reconstructed "$DIR/status.json")
+((rebuilt > 0)) || fail "nothing was read by way of parity"
+say "zones ${zones[*]} were reset: $rebuilt blocks read by way of parity; the scrub then $(jq -c '.report | {wrong_blocks, wrong_parity, wrong_headers, moved_blocks}' "$DIR/scrub.json")"
 
 # A member is lost; another device with zones, full of something else, takes its place.
 cygnus "$DIR" array create other --preset log-raid --raid 1+0 --segment 2MiB "zoned:$DIR/z3" >>"$DIR/server.log" 2>&1 || fail "other"

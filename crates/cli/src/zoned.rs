@@ -1,12 +1,13 @@
 //! `cygnus zoned`: devices with zones, made of files and looked at.
 
 use crate::args::zoned::{ZonedCommand, ZonedMakeArgs};
+use crate::confirm::confirm;
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_runtime::ZoneInfo;
 use cygnus_types::{ByteSize, counted};
-use cygnus_uring::{NewZones, create_zoned_file, zones_at};
+use cygnus_uring::{NewZones, create_zoned_file, reset_zones, zones_at};
 use serde::Serialize;
 use std::path::Path;
 
@@ -14,6 +15,7 @@ use std::path::Path;
 pub fn run(command: ZonedCommand, output: Output) -> Result<(), Failure> {
     match command {
         ZonedCommand::Make(args) => make(&args, &output),
+        ZonedCommand::Reset { device, zones, yes } => reset(&device, zones, yes, &output),
         ZonedCommand::Show { device } => show(&device, &output),
     }
 }
@@ -45,6 +47,22 @@ fn make(args: &ZonedMakeArgs, output: &Output) -> Result<(), Failure> {
         let (short, few) = (short.unwrap_or_default(), few.unwrap_or_default());
         format!("{}: {zones} of {}{short}, {conventional} conventional{few}\n", made.member, ByteSize(zone_bytes))
     })
+}
+
+/// What `zoned reset` answers.
+#[derive(Serialize)]
+struct Reset {
+    device: String,
+    /// Zones, as they are counted on the device.
+    reset: Vec<u32>,
+}
+
+fn reset(device: &Path, zones: Vec<u32>, yes: bool, output: &Output) -> Result<(), Failure> {
+    let (place, count) = (device.display(), counted(zones.len(), "zone"));
+    confirm(&format!("Reset {count} of {place}, and lose what lies there?"), yes)?;
+    reset_zones(device, &zones).map_err(Failure::of)?;
+    let sentence = format!("Reset {count} of {place}.");
+    output.done(&Reset { device: place.to_string(), reset: zones }, &sentence)
 }
 
 /// What `zoned show` answers.

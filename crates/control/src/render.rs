@@ -8,7 +8,7 @@ use crate::status::{
     MemoryStatus, ParityBuffer, ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
-use cygnus_types::{Acknowledged, ByteSize, Constraint, Nanos, counted};
+use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos, counted};
 use std::collections::BTreeMap;
 
 /// The whole of `array status`.
@@ -23,7 +23,7 @@ pub fn array(status: &ArrayStatus, paint: Paint) -> String {
         out.push_str(&jobs(&status.jobs, paint));
     }
     out.push('\n');
-    out.push_str(&groups(&status.groups, paint));
+    out.push_str(&groups(status, paint));
     out.push('\n');
     out.push_str(&devices(status, paint));
     out.push('\n');
@@ -275,6 +275,9 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     if !status.media.is_empty() {
         out.push_str(&format!("{}{}\n", label("media"), media(status)));
     }
+    for (at, line) in zones(&status.devices).iter().enumerate() {
+        out.push_str(&format!("{}{line}\n", label(if at == 0 { "zones" } else { "" })));
+    }
     match &status.in_place {
         None => {
             let cleaning = status.cleaning.as_ref().map_or(String::new(), |rule| format!("; cleaned by rule {rule}"));
@@ -479,6 +482,26 @@ fn size_or_unknown(bytes: Option<u64>) -> String {
     bytes.map_or(UNKNOWN.into(), |bytes| ByteSize(bytes).to_string())
 }
 
+/// Which members are written in order, a line for each kind of zones.
+fn zones(devices: &[DeviceStatus]) -> Vec<String> {
+    let mut alike: BTreeMap<(u64, u64), Vec<&str>> = BTreeMap::new();
+    for device in devices {
+        if let Some(bytes) = device.capabilities.as_ref().map(|of| of.zone_bytes).filter(|&bytes| bytes > 0) {
+            alike.entry((bytes, device.size_bytes.div_ceil(bytes))).or_default().push(&device.path);
+        }
+    }
+    let line = |((bytes, zones), paths): (&(u64, u64), &Vec<&str>)| {
+        let (path, others) = (paths[0], paths.len() - 1);
+        let members = if others == 0 { path.to_owned() } else { format!("{path} and {}", counted(others, "other")) };
+        let zones = counted(*zones as usize, "zone");
+        format!(
+            "{members}: {zones} of {}, written in order; 'cygnus zoned show {path}' tells how far",
+            ByteSize(*bytes)
+        )
+    };
+    alike.iter().map(line).collect()
+}
+
 /// What lies on each medium.
 fn media(status: &ArrayStatus) -> String {
     let on = |of: &MediumStatus| {
@@ -502,10 +525,16 @@ fn media(status: &ArrayStatus) -> String {
     all.join(", ") + &fell_back + &moved + &stayed
 }
 
-/// The table of R-groups. What they store on is told if it differs.
-pub fn groups(groups: &[GroupStatus], paint: Paint) -> String {
-    let differ = groups.windows(2).any(|pair| pair[0].medium != pair[1].medium);
-    let medium = differ.then_some(("MEDIUM", Align::Left));
+/// Whether somebody may ask what the R-groups store on: volumes can be bound to media, or a group counts as something else than flash.
+fn media_matter(status: &ArrayStatus) -> bool {
+    let is_disk = |group: &GroupStatus| group.medium.is_some_and(|medium| medium.0 != Medium::Flash);
+    status.preset == "salsa" || status.groups.iter().any(is_disk)
+}
+
+/// The table of R-groups.
+fn groups(status: &ArrayStatus, paint: Paint) -> String {
+    let groups = &status.groups;
+    let medium = media_matter(status).then_some(("MEDIUM", Align::Left));
     let of = |group: &GroupStatus| (group.data_columns, group.parity_columns);
     let shape = groups.windows(2).any(|pair| of(&pair[0]) != of(&pair[1])).then_some(("RAID", Align::Left));
     let before = [("R-GROUP", Align::Right)].into_iter().chain(medium).chain(shape);

@@ -233,10 +233,14 @@ impl Array {
         self.create_volume_with(name, size, VolumeOptions::default(), now_unix)
     }
 
-    /// The same with another level of acknowledgement, or constrained to a medium.
+    /// The same with another level of acknowledgement, constrained to media, or with a map by pages ([`VolumeOptions::paging`]).
     ///
     /// # Errors
-    /// As [`Array::create_volume`], and when no group is on the medium on which alone the volume may be.
+    /// As [`Array::create_volume`]. Beside that, of a volume that may be on one medium alone, when no group is on it
+    /// ([`VolumeAdminError::NoSuchMedium`]); of a hybrid one, unless there are groups on both media ([`VolumeAdminError::NotHybrid`]). Of a volume by pages, when
+    /// the size is not whole pages ([`VolumeAdminError::PartOfPage`]), when a page is more than a chunk, or does not divide it
+    /// ([`VolumeAdminError::PageBeyondChunk`]), and when segments have too few stripes for such pages to leave room for data
+    /// ([`VolumeAdminError::PageBeyondSegment`]).
     pub fn create_volume_with<'a>(
         &'a self,
         name: &'a str,

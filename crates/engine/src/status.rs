@@ -25,6 +25,7 @@ use crate::write::kept::KeptStatus;
 
 /// State of an array at one moment.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ArrayStatus {
     /// Name.
     pub name: String,
@@ -92,6 +93,7 @@ pub struct ArrayStatus {
 
 /// State of an R-group.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct GroupStatus {
     /// Which.
     pub id: GroupId,
@@ -125,6 +127,7 @@ pub struct GroupStatus {
 
 /// State of a member.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct MemberStatus {
     /// Which.
     pub member: MemberIx,
@@ -169,6 +172,7 @@ pub struct MemberStatus {
 
 /// What went wrong with a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ErrorCounts {
     /// Reads that it answered with an error.
     pub read: u64,
@@ -193,6 +197,7 @@ impl MemberStatus {
 
 /// A spare.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SpareStatus {
     /// Path; `None` if it was not there when the array was opened.
     pub name: Option<String>,
@@ -212,6 +217,7 @@ impl SpareStatus {
 
 /// State of a volume.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct VolumeStatus {
     /// Which.
     pub id: VolumeId,
@@ -240,6 +246,7 @@ pub struct VolumeStatus {
 
 /// What lies on a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MediumStatus {
     /// The medium.
     pub medium: Medium,
@@ -251,6 +258,7 @@ pub struct MediumStatus {
 
 /// Counts since the array was opened. Blocks of 4 KiB where not said otherwise.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Traffic {
     /// Written by clients.
     pub client_written: u64,

@@ -137,6 +137,8 @@ pub struct Assembly {
     pub spares: Vec<Member>,
     /// What is odd: copies, members that were replaced, sizes that shrank.
     pub oddities: Vec<String>,
+    /// Where a member was last seen and something is that holds nothing: it was wiped, or replaced.
+    pub blank: Vec<PathBuf>,
     /// See [`ArrayRecord::kept_in`].
     pub kept_in: Option<PathBuf>,
 }
@@ -147,7 +149,7 @@ impl Assembly {
     /// # Errors
     /// When none of them is there, or nobody can look.
     pub fn of_record(record: &ArrayRecord) -> Result<Self, HostError> {
-        let (mut found, mut remarks) = (Vec::new(), Vec::new());
+        let (mut found, mut remarks, mut blank) = (Vec::new(), Vec::new(), Vec::new());
         for (path, there) in look_at_all(record.paths())? {
             match there {
                 Found::Member(member) if member.superblock.array.to_string() == record.uuid => found.push(*member),
@@ -157,7 +159,10 @@ impl Assembly {
                     other.superblock.state.name,
                     other.superblock.array
                 )),
-                Found::Nothing => remarks.push(format!("{} holds nothing", path.display())),
+                Found::Nothing => {
+                    remarks.push(format!("{} holds nothing", path.display()));
+                    blank.push(path.clone());
+                }
                 Found::Other(what) => remarks.push(format!("{} holds {what}", path.display())),
                 Found::Unreadable(why) => remarks.push(why.to_string()),
             }
@@ -165,6 +170,7 @@ impl Assembly {
         match assemble(found).into_values().next() {
             Some(mut assembly) => {
                 assembly.oddities.extend(remarks);
+                assembly.blank = blank;
                 assembly.kept_in.clone_from(&record.kept_in);
                 Ok(assembly)
             }
@@ -218,8 +224,8 @@ fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
     let tell = found.iter().filter(|member| !member.superblock.is_joining());
     let newest = tell.max_by_key(|member| member.superblock.rank())?.superblock.clone();
     let expected: Vec<_> = newest.state.members().copied().collect();
-    let (members, spares, oddities) = (vec![None; expected.len()], Vec::new(), Vec::new());
-    let mut assembly = Assembly { newest, members, spares, oddities, kept_in: None };
+    let (members, spares, oddities, blank) = (vec![None; expected.len()], Vec::new(), Vec::new(), Vec::new());
+    let mut assembly = Assembly { newest, members, spares, oddities, blank, kept_in: None };
     for member in found {
         let path = member.path.display();
         let standing = assembly.newest.state.standing(&member.superblock);

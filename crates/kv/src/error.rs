@@ -45,7 +45,13 @@ pub enum Error {
     /// What is current fills the store.
     #[error("the key-value store is full: delete something")]
     Full,
-    /// A compaction failed when nobody can tell any more which half the volume names.
-    #[error("a compaction failed at its end: close the key-value store and open it again")]
-    Unsettled,
+    /// The header was being written, by formatting, opening, compacting or closing, and was not known to be there at the end: the volume has the one before or
+    /// the new one, and both name all that was flushed. The reason is what the volume said; `None`: the call was dropped before it ended.
+    ///
+    /// A store that is open takes nothing more then and cannot be closed, but still reads.
+    #[error(
+        "it is not known whether the key-value store's header was written: let go of the store, without closing it, see to what the \
+         volume complains of, and open the store again; one that was being formatted is to be formatted again"
+    )]
+    Unsettled(#[source] Option<VolumeError>),
 }

@@ -40,15 +40,15 @@ pub struct Store<V> {
     end: u64,
     index: BTreeMap<Vec<u8>, Place>,
     live: u64,
-    /// The header on the volume may be another one than `head`.
-    is_unsettled: bool,
+    /// Set while the header on the volume may be another one than `head`.
+    unsettled: Option<Error>,
 }
 
 impl<V: BlockVolume> Store<V> {
     /// Makes an empty store. What is on the volume is destroyed.
     ///
     /// # Errors
-    /// When the volume is too small, or fails.
+    /// When the volume is too small, or fails; after [`Error::Unsettled`] it has to be formatted again.
     pub async fn format(rt: &Runtime, volume: V) -> Result<Self, Error> {
         let head = Head::new(volume.size(), rt.rng_u64())?;
         volume.trim(0, volume.size()).await?;
@@ -60,7 +60,7 @@ impl<V: BlockVolume> Store<V> {
     /// Opens the store that is on a volume.
     ///
     /// # Errors
-    /// When there is none, when it is damaged, and when the volume fails.
+    /// When there is none, when it is damaged, and when the volume fails. What is stored is as it was then, also after [`Error::Unsettled`].
     pub async fn open(rt: &Runtime, volume: V) -> Result<Self, Error> {
         if volume.size() < LEAST {
             return Err(Error::TooSmall { size: volume.size(), least: LEAST });
@@ -83,7 +83,7 @@ impl<V: BlockVolume> Store<V> {
     }
 
     fn on(rt: &Runtime, volume: V, head: Head) -> Self {
-        Self { volume, rt: rt.clone(), head, end: 0, index: BTreeMap::new(), live: 0, is_unsettled: false }
+        Self { volume, rt: rt.clone(), head, end: 0, index: BTreeMap::new(), live: 0, unsettled: None }
     }
 
     /// The value of a key.
@@ -142,10 +142,11 @@ impl<V: BlockVolume> Store<V> {
         Ok(self.volume.flush().await?)
     }
 
-    /// Makes all durable and notes that it is there, so that a later opening would notice if it were not.
+    /// Makes all durable and notes that it is there, so that a later opening would notice if it were not. A store that is only let go of is as whole:
+    /// what was flushed is there when it is opened again.
     ///
     /// # Errors
-    /// When the volume fails.
+    /// When the volume fails, now or before ([`Error::Unsettled`]): the store is let go of all the same, and can be opened again.
     pub async fn close(mut self) -> Result<(), Error> {
         self.settled()?;
         self.publish(Head { end: self.end, ..self.head }).await
@@ -179,7 +180,7 @@ impl<V: BlockVolume> Store<V> {
     }
 
     fn settled(&self) -> Result<(), Error> {
-        if self.is_unsettled { Err(Error::Unsettled) } else { Ok(()) }
+        self.unsettled.map_or(Ok(()), Err)
     }
 
     /// Appends a record, and leaves so many bytes of the half free.
@@ -235,10 +236,14 @@ impl<V: BlockVolume> Store<V> {
         }
         let mut buf = self.rt.alloc(BLOCK);
         buf.write(0, &head.encode());
-        self.is_unsettled = true;
-        self.volume.write(0, buf.full()).await.map_err(|_| Error::Unsettled)?;
-        self.volume.flush().await.map_err(|_| Error::Unsettled)?;
-        self.is_unsettled = false;
+        // As it stays if the caller drops this call on the way.
+        self.unsettled = Some(Error::Unsettled(None));
+        let written = async {
+            self.volume.write(0, buf.full()).await?;
+            self.volume.flush().await
+        };
+        self.unsettled = written.await.err().map(|why| Error::Unsettled(Some(why)));
+        self.settled()?;
         self.head = head;
         Ok(())
     }

@@ -255,6 +255,42 @@ fn what_a_failed_compaction_left_counts() -> bool {
     run.expect("nothing is waited for")
 }
 
+#[test]
+fn a_header_that_may_not_be_there_is_told_with_the_volumes_reason_and_the_remedy_works() {
+    use std::error::Error as _;
+    let unsettled = Error::Unsettled(Some(VolumeError::NoSpace));
+    let rt = World::new(1).reactor(ReactorId(0), &[]);
+    let run = rt.run(async {
+        let volume = Fickle::new(LEAST, 1);
+        let full = |after| volume.full_after(after);
+        full(Some(0));
+        assert_eq!(Store::format(&rt, volume.clone()).await.err(), Some(unsettled));
+        full(None);
+        let mut store = Store::format(&rt, volume.clone()).await.unwrap();
+        for n in 0..9 {
+            store.put(&key(n), b"of one length").await.unwrap();
+        }
+        full(Some(9));
+        let told = store.compact().await.unwrap_err();
+        assert_eq!(told, unsettled, "all nine are copied, and the header is not written");
+        assert_eq!(told.source().map(ToString::to_string), Some(VolumeError::NoSpace.to_string()));
+        full(None);
+        assert_eq!(contents(&store).await.len(), 9, "it still reads");
+        assert_eq!(store.put(&key(1), b"new").await, Err(unsettled));
+        assert_eq!(store.close().await, Err(unsettled));
+        full(Some(0));
+        assert_eq!(Store::open(&rt, volume.clone()).await.err(), Some(unsettled));
+        full(None);
+        let store = Store::open(&rt, volume.clone()).await.unwrap();
+        assert_eq!(contents(&store).await.len(), 9);
+        full(Some(0));
+        assert_eq!(store.close().await, Err(unsettled));
+        full(None);
+        assert_eq!(contents(&Store::open(&rt, volume.clone()).await.unwrap()).await.len(), 9);
+    });
+    run.expect("nothing is waited for");
+}
+
 /// What must not be is not, and is where leftovers count.
 fn comes_back_only_if_leftovers_count(what_came_back: fn() -> bool) {
     assert!(!what_came_back());

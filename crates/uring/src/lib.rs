@@ -58,4 +58,4 @@ pub use opening::Access;
 pub use reactors::{Config, Pinning, Reactor, Reactors, block_on, single_reactor, spawn_reactors};
 pub use signal::{Signal, Signals};
 pub use zone_file::{NewZones, beneath, create_zoned_file, zoned_file};
-pub use zones::zones_at;
+pub use zones::{reset_zones, zones_at};

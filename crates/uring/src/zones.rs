@@ -9,8 +9,10 @@ use cygnus_zoned::{Shape, Zoned};
 
 use crate::error::{OpenError, io_error, unsuitable};
 use crate::opening::{Access, Opening};
-use crate::zone_file::{ZoneFile, zoned_file};
+use crate::zone_file::{ZoneFile, beneath, zoned_file};
 use crate::zone_ioctl;
+
+const NO_ZONES: &str = "it has no zones to be written in order";
 
 /// See the module's text.
 pub(crate) struct DeviceZones {
@@ -35,13 +37,45 @@ pub fn zones_at(path: &Path) -> Result<Vec<ZoneInfo>, OpenError> {
         return all(file.size() / file.zones().bytes, &|zone| file.report(zone));
     }
     let (opening, properties) = Opening::new(path, Access::ReadOnly, None)?;
-    let zones = properties
-        .capabilities
-        .zones
-        .ok_or_else(|| unsuitable(path, "it has no zones to be written in order".into()))?;
+    let zones = properties.capabilities.zones.ok_or_else(|| unsuitable(path, NO_ZONES.into()))?;
     all(properties.size.div_ceil(zones.bytes), &|zone| {
         zone_ioctl::report(opening.raw_fd(), u64::from(zone) * zones.bytes)
     })
+}
+
+/// Resets zones of a device that nobody else has open: what they hold is gone, and each can be written from its start again.
+///
+/// # Errors
+/// See [`OpenError`]; one without zones is unsuitable, and so is one that lacks one of these zones, or has it among its conventional ones. Then none has
+/// been reset.
+pub fn reset_zones(path: &Path, numbers: &[u32]) -> Result<(), OpenError> {
+    let (opening, mut properties) = Opening::new(beneath(path), Access::Exclusive, None)?;
+    let file = zoned_file(path).map(|file| ZoneFile::open(file, true)).transpose()?;
+    if let Some(file) = &file {
+        (properties.size, properties.capabilities.zones) = (file.size(), Some(file.zones()));
+    }
+    let zones = properties.capabilities.zones.ok_or_else(|| unsuitable(path, NO_ZONES.into()))?;
+    let start = |number: u32| u64::from(number) * zones.bytes;
+    let failed = |doing| move |error: IoError| io_error(path, doing, io::Error::from_raw_os_error(error.errno));
+    let count = properties.size.div_ceil(zones.bytes);
+    for &number in numbers {
+        if u64::from(number) >= count {
+            return Err(unsuitable(path, format!("it has no zone {number}: its {count} zones are counted from 0")));
+        }
+        let zone = match &file {
+            Some(file) => file.report(number),
+            None => zone_ioctl::report(opening.raw_fd(), start(number)),
+        };
+        if zone.map_err(failed("ask for its zones"))?.pointer.is_none() {
+            let why = format!("zone {number} is conventional, written anywhere, and cannot be reset: name others");
+            return Err(unsuitable(path, why));
+        }
+    }
+    let reset = |&number: &u32| match &file {
+        Some(file) => file.reset(number),
+        None => zone_ioctl::reset(opening.raw_fd(), start(number), zones.bytes),
+    };
+    numbers.iter().try_for_each(reset).map_err(failed("reset a zone"))
 }
 
 /// A command for a zone.
@@ -118,5 +152,38 @@ impl DeviceZones {
                 zone_ioctl::reset(opening.raw_fd(), start(zone), self.zones.bytes).map(|()| Outcome::Done)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, NewZones, create_zoned_file};
+
+    #[test]
+    fn zones_are_reset_if_nobody_has_the_device_and_all_of_them_can_be() {
+        const MIB: u64 = 1 << 20;
+        let file = std::env::temp_dir().join(format!("cygnus-zones-{}-reset", std::process::id()));
+        let _ = std::fs::remove_file(&file);
+        let zones = NewZones { bytes: MIB, capacity: MIB, conventional: 8, active_limit: 0 };
+        create_zoned_file(&file, 32 * MIB, zones).unwrap();
+        let written = ZoneFile::open(&file, true).unwrap();
+        for number in 8..12 {
+            written.admit(number * MIB, 8192).and_then(|()| written.ended(number * MIB, 8192, true)).unwrap();
+        }
+        drop(written);
+        let path = std::path::PathBuf::from(format!("zoned:{}", file.display()));
+        let bytes = || zones_at(&path).unwrap().iter().filter_map(|zone| Some(zone.pointer? - zone.start)).sum::<u64>();
+        let refused = |numbers: &[u32]| reset_zones(&path, numbers).unwrap_err().to_string();
+        assert!(refused(&[9, 32]).contains("no zone 32: its 32 zones"), "{}", refused(&[9, 32]));
+        assert!(refused(&[9, 3]).contains("zone 3 is conventional"));
+        let device = Device::open(&path, Access::Exclusive).unwrap();
+        assert!(matches!(reset_zones(&path, &[9]), Err(OpenError::InUse { .. })), "{}", refused(&[9]));
+        drop(device);
+        assert_eq!(bytes(), 4 * 8192, "refused as a whole");
+        reset_zones(&path, &[9, 11]).unwrap();
+        assert_eq!(bytes(), 2 * 8192);
+        assert!(reset_zones(&file, &[9]).unwrap_err().to_string().contains("no zones"), "it needs its prefix");
+        std::fs::remove_file(&file).unwrap();
     }
 }

@@ -247,7 +247,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "PERCENT")]
     pub over_provision: Option<Percent>,
     /// What the R-groups store on: flash or disk, for all of them, or for each in their order as in flash,disk,disk; only preset
-    /// salsa takes several [default: as their members say, those that say neither being flash]
+    /// salsa takes several [default: as their members say, files as the disk below them, else flash]
     #[arg(long, value_name = "MEDIA", value_delimiter = ',')]
     pub media: Vec<Medium>,
     /// Where parity stands: rotate (RAID-5, RAID-6) or fixed (RAID-4) [default: rotate]
@@ -291,7 +291,7 @@ pub struct AddArgs {
     /// The files or block devices, group by group: K+M for each R-group
     #[arg(required = true, value_name = "DEVICE", value_hint = ValueHint::AnyPath)]
     pub devices: Vec<PathBuf>,
-    /// What the new R-groups store on: flash or disk, for all of them, or for each in their order [default: as their members say]
+    /// What the new R-groups store on: flash or disk, for all of them, or for each in their order [default: as their members say, files as the disk below them, else flash]
     #[arg(long, value_name = "MEDIA", value_delimiter = ',')]
     pub media: Vec<Medium>,
     /// Make devices that do not exist as files of this size, with their space set aside

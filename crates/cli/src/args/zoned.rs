@@ -22,6 +22,22 @@ pub enum ZonedCommand {
     /// leaves in it what a disk would have; a machine that loses its power may leave more or less.
     #[command(after_help = MAKE_EXAMPLES)]
     Make(ZonedMakeArgs),
+    /// Reset zones of a device: what they hold is gone, and they are written from their start again
+    ///
+    /// For trying what an array does when somebody resets a zone behind its back; blkzone reset does the same to a block device. It is
+    /// refused while a server or another program has the device. Asks first; without a terminal to ask at it needs --yes.
+    #[command(after_help = "Example:\n  cygnus zoned reset zoned:z0 20 21 --yes")]
+    Reset {
+        /// The block device, or zoned:FILE
+        #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath)]
+        device: PathBuf,
+        /// Which zones, counted from 0
+        #[arg(value_name = "ZONE", required = true)]
+        zones: Vec<u32>,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
     /// Show the zones of a device, and how far they are written
     #[command(after_help = "Examples:\n  cygnus zoned show /dev/sdz\n  cygnus zoned show zoned:z0 --json | jq .full")]
     Show {

@@ -17,7 +17,8 @@ struct Destroyed {
     uuid: String,
     /// Members and spares that are free now.
     wiped: Vec<PathBuf>,
-    /// Members that were not found and still say that they belong to it.
+    /// Members that were not found: if they are found again, they will say that they belong to it. One in whose place a blank device is has nothing left
+    /// to say, and is not among them.
     not_found: Vec<NotFound>,
 }
 
@@ -40,10 +41,13 @@ pub fn run(name: &ArrayName, yes: bool, context: &Context) -> Result<(), Failure
         .missing()
         .into_iter()
         .map(|index| NotFound { index, path: place(index).map(|member| member.path.clone()) })
+        .filter(|NotFound { path, .. }| path.as_ref().is_none_or(|path| !assembly.blank.contains(path)))
         .collect();
     for NotFound { index, path } in &not_found {
         let place = path.as_ref().map_or(String::new(), |path| format!(", last seen at {},", path.display()));
-        context.output.warn(&format!("member {index}{place} was not found: it still says that it belongs to {name}"));
+        context.output.warn(&format!(
+            "member {index}{place} was not found: if it is found again, it will still say that it belongs to {name}"
+        ));
     }
     let wiped: Vec<PathBuf> = assembly.found().map(|member| member.path.clone()).collect();
     backend::wipe(&wiped)?;

@@ -457,7 +457,12 @@ fn media_are_told_where_there_are_several() {
     let mut status = tank(&[]);
     let plain = array(&status, Paint::Plain);
     assert!(!plain.contains("MEDIUM") && !plain.contains("flash") && !plain.contains("MEDIA"), "{plain}");
-    status.groups[1].medium = Some(MediumName(Medium::Disk));
+    let pool = array(&ArrayStatus { preset: "salsa".into(), ..status.clone() }, Paint::Plain);
+    assert!(pool.contains("R-GROUP  MEDIUM"), "volumes can be bound there: {pool}");
+    status.groups.iter_mut().for_each(|group| group.medium = Some(MediumName(Medium::Disk)));
+    let disks = array(&status, Paint::Plain);
+    assert!(disks.contains("MEDIUM") && disks.contains("disk") && !disks.contains("flash"), "{disks}");
+    status.groups[0].medium = Some(MediumName(Medium::Flash));
     let on = |medium| MediumStatus { medium: MediumName(medium), capacity_bytes: 2 << 30, live_bytes: 1 << 30 };
     status.media = Medium::ALL.map(on).into();
     status.writes.as_mut().unwrap().fell_back_bytes = 8 << 20;
@@ -493,4 +498,22 @@ fn how_volumes_are_mapped_is_told_where_one_is_by_pages() {
         status.volumes[0].own_entries_bytes = own;
         assert!(line(&status).ends_with(words), "{}", line(&status));
     }
+}
+
+#[test]
+fn members_with_zones_are_told() {
+    let mut status = tank(&[]);
+    assert!(!array(&status, Paint::Plain).contains("zones"));
+    let zoned = |zone_bytes| {
+        let class = "disk".into();
+        Some(DeviceCapabilities { class, trims: true, converts: false, oob_bytes: 0, zone_bytes })
+    };
+    for (device, zone) in status.devices.iter_mut().zip([256 << 20, 256 << 20, 0, 64 << 20]) {
+        device.capabilities = zoned(zone);
+    }
+    let text = array(&status, Paint::Plain);
+    let (one, two) = (&status.devices[3].path, &status.devices[0].path);
+    assert!(text.contains(&format!("zones      {one}: 16 zones of 64 MiB, written in order")), "{text}");
+    assert!(text.contains(&format!("{two} and 1 other: 4 zones of 256 MiB, written in order")), "{text}");
+    assert!(text.contains(&format!("'cygnus zoned show {two}' tells how far")), "{text}");
 }

@@ -16,6 +16,7 @@ pub struct LostBlock {
 
 /// What a scrub found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScrubReport {
     /// When it began, in seconds since 1970 UTC as its caller said.
     pub started_unix: u64,

@@ -102,6 +102,7 @@ impl OpenOptions {
 
 /// What opening did.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct RecoveryReport {
     /// Whether the last session ended cleanly, so that nothing had to be replayed.
     pub was_clean: bool,

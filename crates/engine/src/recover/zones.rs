@@ -59,7 +59,7 @@ pub fn refuse_in_order(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), Array
         None => Ok(()),
         Some((name, resets)) => Err(ArrayError::Invalid(format!(
             "{name} is written in order, in zones of {}, and arrays of this kind write blocks again where they lie: use a preset that \
-             writes a log (swan, log-raid, serial, salsa), or give devices without zones",
+             writes a log (swan, log-raid, serial, triple-a, salsa), or give devices without zones",
             ByteSize(resets.unit)
         ))),
     }
