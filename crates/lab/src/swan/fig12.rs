@@ -26,7 +26,7 @@ const NOTES: [&str; 3] = [
     "Both answer a write once drives have it (volumes are at level written), as the paper measures at the drive. SWAN0 brings what waits for an answer \
      to its drives in a stripe with a header, and RAID0 each request by itself.",
     "Two of SWAN0's six drives take all the writes, three times as much for each as RAID0 gives its six, and two more take what \
-     cleaning moves. RAID0's own drives hardly collect: they have a quarter of spare flash, and are 60 % full.",
+     cleaning moves. RAID0's drives have a quarter of spare flash, and are 60 % full; how much they collect is among the numbers.",
 ];
 
 /// Nominal spare flash: 128 GiB sold as 128 GB.
