@@ -1,5 +1,6 @@
 //! `cygnus plan`: SWAN's analytic model for a network, a drive and a utilisation; `serial` has the serial array's rule.
 
+mod advice;
 mod check;
 mod drive;
 mod serial;
@@ -127,7 +128,7 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
     let wear = wear(args, &device, &layout);
     let map = cygnus_lab::nearest_regime(chosen.data, utilisation * 100.0, load * 100.0);
     let mut remarks = remarks(args, &device, &layout, terms, chosen);
-    remarks.extend(other_design(&map));
+    remarks.extend(advice::remarks(&map));
     Ok(Plan {
         network_bytes_per_second: network,
         utilisation,
@@ -247,23 +248,6 @@ fn cost(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, wear: Option<&
     let per_usable_terabyte = drives / (layout.usable_bytes / 1e12);
     let years = wear.and_then(|wear| wear.years);
     Some(Cost { drives, per_usable_terabyte, per_usable_terabyte_year: years.map(|years| per_usable_terabyte / years) })
-}
-
-/// Which design to weigh instead, where SWAN leads in nothing and another one in most.
-fn other_design(map: &Regime) -> Option<String> {
-    let led_by = |design: &str| map.measures.iter().filter(|led| led.leads(design)).count();
-    if led_by("swan") > 0 {
-        return None;
-    }
-    let what = match ["log-raid", "raid5"].into_iter().max_by_key(|design| led_by(design))? {
-        "log-raid" => "preset log-raid, one stripe over all drives",
-        _ => "preset raid5, updated in place",
-    };
-    Some(format!(
-        "on the map SWAN leads in nothing at this place: weigh {what}. It holds more, and survives the loss of one drive in all, \
-         not of one in each R-group. The map's drives are 512 times smaller than real ones, which is harder on SWAN than on the others: \
-         play both with 'cygnus sim run' before you decide"
-    ))
 }
 
 fn remarks(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, terms: Terms, chosen: Layout) -> Vec<String> {

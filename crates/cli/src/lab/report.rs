@@ -107,6 +107,7 @@ mod tests {
             confidence: 0.0,
             verdict,
             checks: Vec::new(),
+            dropped: Vec::new(),
             numbers: Vec::new(),
             trials: Vec::new(),
             notes: Vec::new(),

@@ -12,8 +12,8 @@ use crate::outfile;
 use crate::output::{Output, print};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_lab::{
-    About, Check, EXPERIMENTS, Experiment, Interval, Judgement, Laboratory, Ruling, Run, Scale, Summary, Verdict,
-    experiment, experiment_files, record, unlike_recorded,
+    About, Causal, Check, EXPERIMENTS, Experiment, Interval, Judgement, Laboratory, Read, Ruling, Run, Scale, Summary,
+    Verdict, Why, experiment, experiment_files, record, unlike_recorded,
 };
 use serde::Serialize;
 use std::fmt::Write;
@@ -154,6 +154,18 @@ fn text(judgement: &Judgement, paint: Paint) -> String {
     for check in &judgement.checks {
         out += &line(check, paint);
     }
+    for dropped in judgement.dropped.iter().filter(|dropped| dropped.why == Why::NotMeasurable) {
+        writeln!(
+            out,
+            "  {}  {}, {}: published {}; not measurable here, as {}",
+            paint.tone(Tone::Normal, "dropped  "),
+            dropped.panel,
+            dropped.series,
+            dropped.said,
+            dropped.reason
+        )
+        .expect("strings take text");
+    }
     out
 }
 
@@ -167,12 +179,16 @@ fn line(check: &Check, paint: Paint) -> String {
     let unit = if check.unit.is_empty() { String::new() } else { format!(" {}", check.unit) };
     let off = check.gap.map_or(String::new(), |gap| format!(", off by {gap}"));
     let (ours, published, bound) = (interval(check.ours), check.published, check.bound);
+    let from = match check.read {
+        Read::Text | Read::Plot => "published",
+        Read::Derived => "derived by us:",
+    };
     let mut out = format!(
-        "  {word}  {}, {}: {ours}{unit} (published {published}; allowed {bound}){off}\n",
+        "  {word}  {}, {}: {ours}{unit} ({from} {published}; allowed {bound}){off}\n",
         check.panel, check.series
     );
     for cause in &check.causes {
-        let shown = if cause.shown { "shown" } else { "not shown" };
+        let shown = shown(cause);
         let keys: Vec<&str> = cause.changed.iter().map(|change| change.key.as_str()).collect();
         let moved = cause.moved.median * 100.0;
         let text = format!(
@@ -184,6 +200,15 @@ fn line(check: &Check, paint: Paint) -> String {
         writeln!(out, "             {}", paint.tone(Tone::Faint, &text)).expect("strings take text");
     }
     out
+}
+
+/// What a control says of its cause.
+fn shown(cause: &Causal) -> &'static str {
+    match (cause.shown, cause.is_other_hardware()) {
+        (true, _) => "shown",
+        (false, true) => "not shown, as this is other hardware",
+        (false, false) => "not shown",
+    }
 }
 
 /// A median, with its interval if it has one.

@@ -76,7 +76,11 @@ impl Rivals {
         let mut found = Findings::new(vec![chart(title, flooded, paced)], vec![NOTE.into()]);
         // The header of each stripe is written too: one block in 65.
         let sustained = ("SWAN0 sustains its front-end's rate", written(&flooded[SWAN]));
-        found.published(sustained.0, "share of it", sustained.1 / (2.0 * self.drive_rate * 64.0 / 65.0));
+        found.number(
+            "SWAN0 sustains this share of its front-end's rate",
+            "",
+            sustained.1 / (2.0 * self.drive_rate * 64.0 / 65.0),
+        );
         found.published(sustained.0, "rate, what two drives can do", sustained.1);
         let ratio = |more: usize, less: usize| written(&flooded[more]) / written(&flooded[less]);
         found.published("SWAN0 before Log-RAID0", "sustained writes: SWAN0 / Log-RAID0", ratio(SWAN, LOG));

@@ -8,8 +8,12 @@ use crate::interval::Interval;
 
 /// An experiment that was to show why a check fails.
 ///
-/// It shows it if it changes the supposed cause and nothing else, on as many drives of the same size, and ours is then at
-/// most half as far from what was published as before: by the whole interval, each seed beside itself.
+/// It shows it if it changes the supposed cause and nothing else, on as many drives of the same size whose parts are as fast, and
+/// ours is then at most half as far from what was published as before: by the whole interval, each seed beside itself.
+///
+/// How fast a link, a bus, a cell or a spindle is makes hardware what it is, so a control with other speeds is on other hardware:
+/// it tells what such hardware would do, and shows no cause. What a drive does with its parts (spare flash, cache, when it
+/// collects, whether it heeds trims, who orders its zones) may be the supposed cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Causal {
     /// The supposed cause, in words.
@@ -44,7 +48,30 @@ impl Causal {
         let moved = |(before, after): (&f64, &f64)| 1.0 - published.distance(*after) / published.distance(*before);
         let moved: Vec<f64> = judged.iter().zip(with).map(moved).collect();
         let moved = Interval::of(&moved);
-        Self { cause, changed, ours: Interval::of(with), moved, shown: moved.low >= HALF }
+        let causal = Self { cause, changed, ours: Interval::of(with), moved, shown: moved.low >= HALF };
+        Self { shown: causal.shown && !causal.is_other_hardware(), ..causal }
+    }
+
+    /// Whether it was run on other hardware.
+    pub fn is_other_hardware(&self) -> bool {
+        self.changed.iter().any(Change::is_of_hardware)
+    }
+}
+
+/// Sections of a scenario that describe hardware.
+const HARDWARE: [&str; 5] = ["devices", "disks", "fabric", "network", "cpu"];
+/// Names of keys that say how fast a part is, or how many parts there are. What a core's work costs is the array's own.
+const PARTS: [&str; 8] = ["rate", "latency", "controller", "rpm", "channels", "dies_per_channel", "planes", "cores"];
+
+impl Change {
+    /// Whether it makes the hardware another one: its parts faster or slower, or more or fewer.
+    fn is_of_hardware(&self) -> bool {
+        let path: Vec<&str> = self.key.split('.').collect();
+        let (Some(section), Some(name)) = (path.first(), path.last()) else { return false };
+        // Times of flash are t_read and so on, rates of links write_rate and so on; an arm's times are in a table of their own.
+        let is_of_parts =
+            PARTS.contains(name) || name.starts_with("t_") || name.ends_with("_rate") || path.contains(&"seek");
+        HARDWARE.contains(section) && is_of_parts
     }
 }
 
@@ -136,6 +163,44 @@ mod tests {
     fn what_moves_ours_away_shows_nothing_however_much() {
         let causal = Causal::new(String::new(), Vec::new(), Published::Above(4.0), &[2.0], &[1.0]);
         assert_eq!((causal.shown, causal.moved.median), (false, -0.5));
+    }
+
+    #[test]
+    fn other_hardware_shows_no_cause_however_far_it_moves_ours() {
+        let with = |one: &str, other: &str| {
+            let changed = differences(one, other);
+            assert_eq!(changed.len(), 1, "{changed:?}");
+            Causal::new("why".into(), changed, Published::About(100.0), &[200.0], &[100.0])
+        };
+        let from_nothing = |line: &str| with("", line);
+        for line in [
+            "devices.override.ssd.host = { write_rate = \"140MB\" }",
+            "devices.override.ssd.flash = { t_program = \"500us\" }",
+            "devices.override.ssd.flash = { channel_rate = \"100MB\" }",
+            "devices.override.ssd.flash = { channels = 4 }",
+            "devices.override.ssd.controller = \"9us\"",
+            "disks.override.disk.seek = { full = \"20ms\" }",
+            "disks.override.disk.rpm = 5400",
+            "network.rate = \"1GB\"",
+            "cpu.cores = 2",
+        ] {
+            let causal = from_nothing(line);
+            assert!(causal.is_other_hardware() && !causal.shown, "{line}");
+        }
+        // What a drive does with its parts, what clients ask for and what the array is are no hardware.
+        for line in [
+            "devices.override.ssd.spare = 0.07",
+            "devices.override.ssd.cache = { bytes = \"1MiB\" }",
+            "devices.override.ssd.gc = { separate = true }",
+            "devices.override.ssd.ignores_trims = true",
+            "fabric.interleave = false",
+            "cpu.copy = \"0ns\"",
+            "volume.size = \"99%\"",
+            "workload.fio.rate = 100",
+        ] {
+            let causal = from_nothing(line);
+            assert!(!causal.is_other_hardware() && causal.shown, "{line}");
+        }
     }
 
     #[test]

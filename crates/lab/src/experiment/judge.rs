@@ -7,7 +7,7 @@ use super::causal::{Causal, changes};
 use super::check::Check;
 use super::findings::{Experiment, Findings, Supposed, Trial, Trialled};
 use super::judgement::{Judgement, Measured, Number, SCHEMA};
-use super::published::{Line, lines};
+use super::published::{Line, dropped, lines};
 use super::scale::Scale;
 use super::verdict::Verdict;
 use crate::chart::Chart;
@@ -35,6 +35,7 @@ pub(super) fn judged(
         assert!(known, "{}: {}, {} is not among what was published", about.id, found.panel, found.series);
     }
     let checks: Vec<Check> = lines.into_iter().map(|line| check(line, &findings, &trialled)).collect();
+    let dropped = dropped(about.id);
     let charts = Chart::over_seeds(findings.iter().map(|findings| findings.charts.as_slice()));
     let judgement = Judgement {
         schema: SCHEMA,
@@ -44,8 +45,9 @@ pub(super) fn judged(
         scale: experiment.scale(scale).divisor(),
         seeds: seeds.into(),
         confidence: confidence(seeds.len()),
-        verdict: Verdict::of(&checks),
+        verdict: Verdict::of(&checks, &dropped),
         checks,
+        dropped,
         numbers: numbers(&findings),
         trials: (0..trials.len()).map(|n| measured(&trials[n], by_seed.iter().map(|outcomes| &*outcomes[n]))).collect(),
         notes: findings[0].notes.clone(),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bound::rounded;
 use super::check::Check;
+use super::published::Dropped;
 use super::verdict::Verdict;
 use crate::interval::Interval;
 
@@ -68,6 +69,9 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What was published beside ours.
     pub checks: Vec<Check>,
+    /// What was judged before, and is judged no longer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<Dropped>,
     /// Our numbers that were not published.
     pub numbers: Vec<Number>,
     /// The arrays.

@@ -30,7 +30,7 @@ pub use findings::{About, Experiment, Findings, Trial, Trialled};
 
 pub use judgement::{Judgement, Measured, Number};
 pub use page::{Provenance, page};
-pub use published::{Kind, Line, Published, Read, Was};
+pub use published::{Dropped, Kind, Line, Published, Read, Was, Why};
 pub use recorded::{record, recorded, unlike_recorded};
 pub use registry::{EXPERIMENTS, experiment};
 pub use scale::Scale;

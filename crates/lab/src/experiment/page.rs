@@ -1,6 +1,7 @@
 //! All verdicts as one page that needs nothing but itself.
 
 mod compared;
+mod dropped;
 mod given;
 
 use std::fmt::Write;
@@ -9,6 +10,7 @@ use super::causal::Causal;
 use super::check::Check;
 use super::files::Drawn;
 use super::judgement::{Judgement, Number};
+use super::published::all_dropped;
 use super::registry::EXPERIMENTS;
 use super::verdict::{Summary, Verdict};
 use crate::chart::{PictureFormat, escape};
@@ -59,11 +61,13 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance, results:
     say(overview(sections));
     say("<h2 id=\"reading\">How to read it</h2>\n".into());
     say("<p>Every figure below was made by the product's own engine on modelled drives in virtual time. Drives are \
-         calibrated on their data sheets and, where these are silent, on a paper's raw figure of the drive: the spare flash of \
-         the 850 PRO is fitted to the 140 MB/s that SWAN gives for it. What may be off follows by rule from where a value was read: \
+         calibrated on their data sheets and, where these are silent, on a paper's raw figure of the drive. Three are fitted so to a paper \
+         whose figures they serve: the spare flash of the 850 PRO to the 140 MB/s that SWAN gives for it; of the 850 EVO, how much of its map may be dirty, to \
+         what SALSA's Table 1 gives for the drive as it is; of the Seagate disk, how fast its persistent cache takes writes, to what SALSA's \
+         Figure 4 gives for the disk as it is. What is fitted is shown and not judged. What may be off follows by rule from where a value was read: \
          15 % where the text prints it, 25 % where a plot shows it; orders and signs count as they are, and no rate may exceed the \
-         hardware's. A cause is shown by an experiment that changes it and nothing else, on the same hardware, and brings ours at \
-         least half of the way to what was published. Each scheme has the same colour everywhere; grey is what was \
+         hardware's. A cause is shown by an experiment that changes it and nothing else, on the same hardware (as many drives, as large, and with \
+         parts as fast), and brings ours at least half of the way to what was published. Each scheme has the same colour everywhere; grey is what was \
          published.</p>\n"
         .into());
     say(intervals());
@@ -73,6 +77,8 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance, results:
     say(compared::table(sections));
     say("<h3 id=\"given\">Published numbers that go in</h3>\n".into());
     say(given::table());
+    say("<h3 id=\"dropped\">Published lines that are judged no longer</h3>\n".into());
+    say(dropped::table(&all_dropped()));
     say("<h2 id=\"contradictions\">Where a paper contradicts itself</h2>\n".into());
     say(contradictions());
     for (judgement, charts) in sections.iter().filter_map(|(.., run)| run.as_ref()) {
@@ -254,9 +260,13 @@ fn changed(cause: &Causal) -> String {
 
 /// What the change of a supposed cause did to a check.
 fn found_for(check: &Check, cause: &Causal) -> String {
-    let (class, word) = if cause.shown { ("holds", "shown") } else { ("fails", "not shown") };
+    let (class, words) = match (cause.shown, cause.is_other_hardware()) {
+        (true, _) => ("holds", "The cause is shown."),
+        (false, true) => ("fails", "This is other hardware, which shows no cause."),
+        (false, false) => ("fails", "The cause is not shown."),
+    };
     format!(
-        "<li><b>{}, {}</b>: ours goes from {} to {}, {} of the way to {}. <span class=\"{class}\">The cause is {word}.</span></li>\n",
+        "<li><b>{}, {}</b>: ours goes from {} to {}, {} of the way to {}. <span class=\"{class}\">{words}</span></li>\n",
         escape(&check.panel),
         escape(&check.series),
         interval(check.ours),

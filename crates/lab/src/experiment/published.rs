@@ -4,7 +4,9 @@
 //! published as a range, or as more or less than something, is its own bound; of two things compared the order counts,
 //! of a change its sign, and a tie is neither; what is called similar may be off as a value may; and no rate may exceed
 //! the hardware's by more than the 1 % to which modelled drives are calibrated. A line may ask for less than the rule
-//! allows, never for more.
+//! allows, never for more. What follows from printed numbers is bounded as they are, and is never called published.
+//!
+//! A line that is judged no longer is not deleted: it becomes a [`Dropped`] one.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,13 +35,16 @@ pub enum Read {
     Text,
     /// It was read from a plot.
     Plot,
+    /// The paper prints neither it nor two numbers of which it is the quotient: it follows through a model, an assumption or a choice
+    /// of ours, which the line names.
+    Derived,
 }
 
 impl Read {
     /// By how much a value read there may be off, as a fraction.
     pub fn tolerance(self) -> f64 {
         match self {
-            Read::Text => 0.15,
+            Read::Text | Read::Derived => 0.15,
             Read::Plot => 0.25,
         }
     }
@@ -163,10 +168,45 @@ fn bound(kind: Kind, published: Published, within: f64) -> Bound {
     }
 }
 
+/// Why a published line is judged no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// What it is about cannot be built or run here. The part of the figure that it stands in is not reproduced.
+    NotMeasurable,
+    /// Ours would be so by construction, or is compared with nothing of anybody else's: shown as a number instead.
+    NotJudged,
+}
+
+/// A published line that was judged before, and is judged no longer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dropped {
+    /// The experiment.
+    pub figure: String,
+    /// The part of the figure.
+    pub panel: String,
+    /// What of it.
+    pub series: String,
+    /// What was published, with its unit.
+    pub said: String,
+    /// The place in the paper, and its words.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// Why in one word.
+    pub why: Why,
+    /// The day on which it was dropped, as 2026-11-28.
+    pub day: String,
+    /// Why.
+    pub reason: String,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     line: Vec<Line>,
+    #[serde(default)]
+    dropped: Vec<Dropped>,
 }
 
 /// The files.
@@ -200,18 +240,31 @@ fn wrong(line: &Line) -> Option<String> {
     (!bound.is_within(rule)).then(|| format!("{name}: {bound} is looser than the rule, {rule}"))
 }
 
-fn parsed(name: &str, text: &str) -> Result<Vec<Line>, String> {
+fn parsed(name: &str, text: &str) -> Result<File, String> {
     let file: File = toml::from_str(text).map_err(|error| format!("{name}: {error}"))?;
     match file.line.iter().find_map(wrong) {
         Some(why) => Err(format!("{name}: {why}")),
-        None => Ok(file.line),
+        None => Ok(file),
     }
+}
+
+fn files() -> impl Iterator<Item = File> {
+    FILES.iter().map(|(name, text)| parsed(name, text).unwrap_or_else(|why| panic!("{why}")))
 }
 
 /// What was published of a figure, in the files' order.
 pub fn lines(figure: &str) -> Vec<Line> {
-    let all = FILES.iter().flat_map(|(name, text)| parsed(name, text).unwrap_or_else(|why| panic!("{why}")));
-    all.filter(|line| line.figure == figure).collect()
+    files().flat_map(|file| file.line).filter(|line| line.figure == figure).collect()
+}
+
+/// What was judged of all figures before and is judged no longer, in the files' order.
+pub fn all_dropped() -> Vec<Dropped> {
+    files().flat_map(|file| file.dropped).collect()
+}
+
+/// [`all_dropped`] of a figure.
+pub fn dropped(figure: &str) -> Vec<Dropped> {
+    all_dropped().into_iter().filter(|dropped| dropped.figure == figure).collect()
 }
 
 #[cfg(test)]
@@ -219,12 +272,12 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Line> {
-        FILES.iter().flat_map(|(name, text)| parsed(name, text).unwrap_or_else(|why| panic!("{why}"))).collect()
+        files().flat_map(|file| file.line).collect()
     }
 
     fn line(rest: &str) -> Result<Bound, String> {
         let head = "[[line]]\nfigure = \"a/b\"\npanel = \"p\"\nseries = \"s\"\nwhere = \"section 1\"\n";
-        parsed("x.toml", &format!("{head}{rest}\n")).map(|lines| lines[0].bound())
+        parsed("x.toml", &format!("{head}{rest}\n")).map(|file| file.line[0].bound())
     }
 
     #[test]
@@ -248,6 +301,7 @@ mod tests {
         assert_eq!(of("value", "plot", "range = [300, 750]"), Ok(Bound::Between(300.0, 750.0)));
         assert_eq!(of("value", "text", "above = 4"), Ok(Bound::MoreThan(4.0)));
         assert_eq!(of("value", "text", "about = 0"), Ok(Bound::Between(0.0, 0.0)));
+        assert_eq!(of("value", "derived", "about = 800"), of("value", "text", "about = 800"));
         assert_eq!(of("order", "text", "below = 1"), Ok(Bound::LessThan(1.0)));
         assert_eq!(of("order", "text", "similar-or-above = 1"), Ok(Bound::AtLeast(0.85)));
         assert_eq!(of("sign", "plot", "above = 0"), Ok(Bound::MoreThan(0.0)));
@@ -272,6 +326,22 @@ mod tests {
                 let day = was.until.len() == 10 && was.until.starts_with("20");
                 assert!(day && !was.said.is_empty() && !was.reason.is_empty(), "{line:?}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_judged_no_longer_has_a_day_and_a_reason_and_is_no_line() {
+        let all = all();
+        for dropped in all_dropped() {
+            assert!(crate::experiment::experiment(&dropped.figure).is_some(), "{dropped:?} is of no experiment");
+            let names = (&dropped.figure, &dropped.panel, &dropped.series);
+            assert!(
+                !all.iter().any(|line| (&line.figure, &line.panel, &line.series) == names),
+                "{dropped:?} is judged"
+            );
+            let day = dropped.day.len() == 10 && dropped.day.starts_with("20");
+            let words = [&dropped.panel, &dropped.series, &dropped.said, &dropped.place, &dropped.reason];
+            assert!(day && words.iter().all(|word| !word.is_empty()), "{dropped:?}");
         }
     }
 

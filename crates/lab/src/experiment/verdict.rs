@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bound::Ruling;
 use super::check::Check;
-use super::published::Kind;
+use super::published::{Dropped, Kind, Why};
 
 /// What came of comparing a figure with the published one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,25 +26,30 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Of all checks of a figure. What the hardware can do at most is no part of a figure: such a check can spoil the part
-    /// that it stands in, and cannot make one.
-    pub fn of(checks: &[Check]) -> Self {
+    /// Of all checks of a figure, and of what was judged of it before. What the hardware can do at most is no part of a figure: such
+    /// a check can spoil the part that it stands in, and cannot make one. What cannot be measured here spoils its part too, and no
+    /// experiment shows a cause for it.
+    pub fn of(checks: &[Check], dropped: &[Dropped]) -> Self {
         let mut panels: Vec<&str> = Vec::new();
         for check in checks.iter().filter(|check| check.kind != Kind::Limit) {
             if !panels.contains(&check.panel.as_str()) {
                 panels.push(&check.panel);
             }
         }
-        let whole = |panel: &&str| checks.iter().filter(|check| check.panel == *panel).all(Check::holds);
+        let unmeasured = unmeasured(dropped);
+        let whole = |panel: &&str| {
+            !unmeasured.contains(panel) && checks.iter().filter(|check| check.panel == *panel).all(Check::holds)
+        };
         let (reproduced, not): (Vec<&str>, Vec<&str>) = panels.iter().partition(|panel| whole(panel));
-        let spoilt = checks.iter().any(|check| !check.holds());
-        let names = |panels: Vec<&str>| panels.into_iter().map(str::to_owned).collect();
+        let spoilt = !unmeasured.is_empty() || checks.iter().any(|check| !check.holds());
+        let names = |panels: Vec<&str>| panels.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let alone = unmeasured.iter().filter(|panel| !panels.contains(panel));
+        let not = names(not).into_iter().chain(alone.map(|panel| format!("{panel}: not measurable here"))).collect();
+        let shown = || unmeasured.is_empty() && checks.iter().all(|check| check.holds() || check.cause_is_shown());
         match (reproduced.is_empty(), spoilt) {
             (_, false) => Verdict::Reproduced,
-            (false, true) => Verdict::ReproducedInPart { reproduced: names(reproduced), not: names(not) },
-            (true, true) if checks.iter().all(|check| check.holds() || check.cause_is_shown()) => {
-                Verdict::NotReproducedCauseShown
-            }
+            (false, true) => Verdict::ReproducedInPart { reproduced: names(reproduced), not },
+            (true, true) if shown() => Verdict::NotReproducedCauseShown,
             (true, true) => Verdict::NotReproducedCauseUnknown,
         }
     }
@@ -58,6 +63,17 @@ impl Verdict {
             Verdict::NotReproducedCauseUnknown => "not reproduced, cause unknown",
         }
     }
+}
+
+/// Parts in which something that was published cannot be measured here, each once.
+fn unmeasured(dropped: &[Dropped]) -> Vec<&str> {
+    let mut panels: Vec<&str> = Vec::new();
+    for dropped in dropped.iter().filter(|dropped| dropped.why == Why::NotMeasurable) {
+        if !panels.contains(&dropped.panel.as_str()) {
+            panels.push(&dropped.panel);
+        }
+    }
+    panels
 }
 
 impl std::fmt::Display for Verdict {
@@ -153,31 +169,59 @@ mod tests {
         Check { causes: vec![cause], ..check }
     }
 
+    /// With nothing dropped.
+    fn of(checks: &[Check]) -> Verdict {
+        Verdict::of(checks, &[])
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_a_part_that_is_not_reproduced() {
+        let good = check("a", Kind::Order, [2.0, 3.0]);
+        let bad = because(check("a", Kind::Order, [0.4, 0.4]), 0.9);
+        let dropped = |panel: &str, why| Dropped {
+            figure: "a/b".into(),
+            panel: panel.into(),
+            series: "t".into(),
+            said: "0".into(),
+            place: "section 1".into(),
+            why,
+            day: "2026-11-28".into(),
+            reason: "it cannot be built".into(),
+        };
+        let verdict = |checks: &[Check], panel, why| Verdict::of(checks, &[dropped(panel, why)]).to_string();
+        let whole = [good];
+        assert_eq!(verdict(&whole, "z", Why::NotMeasurable), "reproduced in part (a; not z: not measurable here)");
+        assert_eq!(verdict(&whole, "z", Why::NotJudged), "reproduced");
+        // A part is whole, or it is not reproduced.
+        assert_eq!(verdict(&whole, "a", Why::NotMeasurable), "not reproduced, cause unknown");
+        assert_eq!(verdict(&[bad], "z", Why::NotMeasurable), "not reproduced, cause unknown");
+    }
+
     #[test]
     fn a_part_is_reproduced_if_all_of_it_is() {
         let (good, bad) = ([2.0, 3.0], [0.4, 0.5]);
         let order = |panel, ours| check(panel, Kind::Order, ours);
-        assert_eq!(Verdict::of(&[order("a", good), order("b", good)]), Verdict::Reproduced);
-        let part = Verdict::of(&[order("a", good), order("b", bad), order("b", good)]);
+        assert_eq!(of(&[order("a", good), order("b", good)]), Verdict::Reproduced);
+        let part = of(&[order("a", good), order("b", bad), order("b", good)]);
         assert_eq!(part.to_string(), "reproduced in part (a; not b)");
-        assert_eq!(Verdict::of(&[order("a", good), order("a", bad)]), Verdict::NotReproducedCauseUnknown);
+        assert_eq!(of(&[order("a", good), order("a", bad)]), Verdict::NotReproducedCauseUnknown);
         // What some seeds contradict is not reproduced.
-        assert_eq!(Verdict::of(&[order("a", [0.9, 1.1])]), Verdict::NotReproducedCauseUnknown);
+        assert_eq!(of(&[order("a", [0.9, 1.1])]), Verdict::NotReproducedCauseUnknown);
     }
 
     #[test]
     fn what_hardware_cannot_do_spoils_and_what_it_can_makes_nothing() {
         let (limit, order) = (|ours| check("a", Kind::Limit, ours), |ours| check("a", Kind::Order, ours));
-        assert_eq!(Verdict::of(&[limit([0.5, 0.6]), order([0.4, 0.5])]), Verdict::NotReproducedCauseUnknown);
-        assert_eq!(Verdict::of(&[limit([2.0, 2.0]), order([2.0, 3.0])]), Verdict::NotReproducedCauseUnknown);
+        assert_eq!(of(&[limit([0.5, 0.6]), order([0.4, 0.5])]), Verdict::NotReproducedCauseUnknown);
+        assert_eq!(of(&[limit([2.0, 2.0]), order([2.0, 3.0])]), Verdict::NotReproducedCauseUnknown);
     }
 
     #[test]
     fn a_cause_is_shown_for_all_that_fails_or_it_is_unknown() {
         let bad = || check("a", Kind::Order, [0.4, 0.4]);
-        assert_eq!(Verdict::of(&[because(bad(), 0.9)]), Verdict::NotReproducedCauseShown);
-        assert_eq!(Verdict::of(&[because(bad(), 0.9), bad()]), Verdict::NotReproducedCauseUnknown);
-        assert_eq!(Verdict::of(&[because(bad(), 0.5)]), Verdict::NotReproducedCauseUnknown);
+        assert_eq!(of(&[because(bad(), 0.9)]), Verdict::NotReproducedCauseShown);
+        assert_eq!(of(&[because(bad(), 0.9), bad()]), Verdict::NotReproducedCauseUnknown);
+        assert_eq!(of(&[because(bad(), 0.5)]), Verdict::NotReproducedCauseUnknown);
     }
 
     #[test]

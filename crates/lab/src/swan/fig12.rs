@@ -23,10 +23,10 @@ const POINTS: [Point; 4] = [
 const NOTES: [&str; 3] = [
     "Uniform random requests need no recording: they are drawn anew, at a fixed rate, so both schemes get the same requests at the \
      same times, as a trace would have it.",
-    "SWAN0 answers a write once it is in memory, from where a flush makes it durable, and RAID0 once a drive has it in its own: \
-     that, not collection, is most of the difference between their writes. What takes less than a microsecond is not drawn.",
+    "Both answer a write once drives have it (volumes are at level written), as the paper measures at the drive. SWAN0 brings what waits for an answer \
+     to its drives in a stripe with a header, and RAID0 each request by itself.",
     "Two of SWAN0's six drives take all the writes, three times as much for each as RAID0 gives its six, and two more take what \
-     cleaning moves. RAID0's own drives hardly collect: they have a quarter of spare flash, and are 60 % full.",
+     cleaning moves. RAID0's drives have a quarter of spare flash, and are 60 % full; how much they collect is among the numbers.",
 ];
 
 /// Nominal spare flash: 128 GiB sold as 128 GB.
@@ -53,7 +53,7 @@ impl Experiment for Fig12 {
             let devices = drives(scale)
                 .replace("override.ssd.flash = {", "override.ssd.flash = { t_read = \"100us\", t_program = \"500us\",");
             let scenario = format!(
-                "name = \"fig12\"\n{devices}{more}{array}[volume]\nsize = \"{percent}% of data\"\n[aging]\nfill = \"100%\"\n\
+                "name = \"fig12\"\n{devices}{more}{array}[volume]\nsize = \"{percent}% of data\"\nack = \"written\"\n[aging]\nfill = \"100%\"\n\
                  overwrite = 1.5\n[[workload.fio]]\nname = \"random\"\nblock-size = \"8KiB\"\nread = 50\n\
                  rate = {{ iops = {}, arrivals = \"poisson\" }}\n[run]\nduration = \"{}\"\nramp = \"{}\"\nsample = \"{}\"\n",
                 2 * IOPS,

@@ -47,8 +47,8 @@ impl Experiment for Fig4a {
         let level = Mark::Level { at: 800.0, label: "published for SWAN0: about 800".into() };
         let chart = Chart::single("throughput", self.about().title, panel.marked(vec![level]));
         let note = "Below the utilisation at which SWAN's model breaks, four groups of two and one log of eight do the same work \
-                    with the same drives, so here one log is faster: it writes with all of them. What SWAN buys with that is that \
-                    the rate which it promises does not depend on cleaning.";
+                    with the same drives, so here one log is faster: it writes with all of them. What SWAN is meant to buy with that, a rate \
+                    that does not depend on cleaning, was not tried here; beyond/utilisation fills the array until cleaning decides its rate.";
         let mut found = Findings::new(vec![chart], vec![note.into()]);
         found.published("SWAN0", "rate", written(swan));
         found.published("SWAN0", "rate, what two drives can do", written(swan));

@@ -65,9 +65,9 @@ impl Experiment for Fig7 {
 }
 
 /// Why the published share is not quite comparable.
-const NOTE: &str = "The 33 % are those of the paper's model at 60 % utilisation (section 3.5). It leaves out that free segments, headers \
-    and reserves make the rest of the array fuller than 60 %. The first victims are as full as uniformly random writes leave what was \
-    written first; in the paper they are empty.";
+const NOTE: &str = "The 33 % are those of the paper's model at 60 % utilisation (section 3.5). It leaves out free segments, headers \
+    and reserves, which supposedly make the rest of the array fuller than 60 %: how much fuller was not measured. The first victims have supposedly what uniformly \
+    random writes leave of what was written first; in the paper they are empty.";
 
 /// The mean of something over samples, and the coefficient of variation around it.
 fn swing(samples: &[&Sample], value: fn(&Sample) -> f64) -> (f64, f64) {

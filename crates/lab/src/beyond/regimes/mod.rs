@@ -141,11 +141,7 @@ impl Measured<'_> {
         for (scale, size) in self.scales.into_iter().zip(["", ", smaller drives"]) {
             let of = |place, design| (self.of)(scale, place, design).expect("the middle is run");
             let share = of(NETWORK, Design::Swan).write_bytes_per_second as f64 / (NETWORK.front_end() * 0.5);
-            found.published(
-                "a network of half of the front-end's rate",
-                format!("SWAN's writes / network{size}"),
-                share,
-            );
+            found.number(format!("SWAN's writes / a network of half of the front-end's rate{size}"), "", share);
             for (kind, panel) in [("read", "99.9 % of reads at half load"), ("write", "99.9 % of writes at half load")]
             {
                 let tail = |design| latency(of(MIDDLE, design), kind, |row| row.p999_ns);

@@ -50,11 +50,29 @@ pub struct Led {
     pub numbers: Vec<(String, f64)>,
 }
 
+/// How many times as long as the best tail another one is before it is [`Led::far_behind`].
+const FAR: f64 = 2.0;
+
 impl Led {
-    /// Whether a design is among those that nobody is ahead of.
+    /// Whether a design leads alone or is even with the best. A cell that is undecided, since drives of the two sizes say different
+    /// things, has no leader.
     pub fn leads(&self, design: &str) -> bool {
-        let names = self.lead.rsplit(": ").next().unwrap_or_default();
+        let names = match self.lead.split_once(": ") {
+            Some(("even", names)) => names,
+            Some(_) => return false,
+            None => &self.lead,
+        };
         names.split(", ").any(|name| name == design)
+    }
+
+    /// Of a latency: the design's own and the best one's, each with its name, if the design's is more than twice as long.
+    pub fn far_behind(&self, design: &str) -> Option<[&(String, f64); 2]> {
+        if self.unit != "us" {
+            return None;
+        }
+        let own = self.numbers.iter().find(|(name, _)| name == design)?;
+        let best = self.numbers.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
+        (own.1 > FAR * best.1).then_some([own, best])
     }
 }
 
@@ -119,6 +137,29 @@ mod tests {
     fn who_leads_is_told_by_name() {
         let led = |lead: &str| Led { what: String::new(), unit: "us", lead: lead.into(), numbers: Vec::new() };
         assert!(led("raid5").leads("raid5") && led("even: swan, raid5").leads("swan"));
-        assert!(!led("nobody").leads("swan") && !led("undecided: log-raid, raid5").leads("raid"));
+        assert!(!led("nobody").leads("swan") && !led("even: log-raid, raid5").leads("raid"));
+    }
+
+    #[test]
+    fn who_is_undecided_leads_in_nothing() {
+        let led = Led { what: String::new(), unit: "us", lead: "undecided: swan, raid5".into(), numbers: Vec::new() };
+        assert!(!led.leads("swan") && !led.leads("raid5"));
+    }
+
+    #[test]
+    fn a_tail_is_far_behind_from_twice_the_best_on() {
+        let led = |unit, swan| Led {
+            what: String::new(),
+            unit,
+            lead: "raid5".into(),
+            numbers: [("swan", swan), ("log-raid", 2000.0), ("raid5", 1000.0)]
+                .map(|(name, of)| (name.into(), of))
+                .into(),
+        };
+        assert_eq!(led("us", 2001.0).far_behind("swan"), Some([&("swan".into(), 2001.0), &("raid5".into(), 1000.0)]));
+        assert_eq!(led("us", 2000.0).far_behind("swan"), None);
+        // More of a rate is better.
+        assert_eq!(led("MB/s", 9000.0).far_behind("swan"), None);
+        assert_eq!(led("us", 9000.0).far_behind("serial"), None);
     }
 }

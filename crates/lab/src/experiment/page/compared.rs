@@ -29,7 +29,8 @@ pub(super) fn table(sections: &[Section]) -> String {
     let [hold, undecided, fail] = rulings(runs().flat_map(|run| &run.checks));
     let mut out = format!(
         "<p>{} checks: {hold} hold, {undecided} are undecided, {fail} fail. \"Off by\" is the distance of ours from what was \
-         published, as a part of it where it is not zero.</p>\n<table class=\"wide\"><tr>{HEADS}</tr>\n",
+         published, as a part of it where it is not zero. A number in brackets is printed by no paper: it was derived from what is printed, \
+         as the line says when pointed at.</p>\n<table class=\"wide\"><tr>{HEADS}</tr>\n",
         hold + undecided + fail
     );
     for run in runs() {
@@ -43,13 +44,18 @@ pub(super) fn table(sections: &[Section]) -> String {
 
 fn row(check: &Check) -> String {
     let read = match (check.kind, check.read) {
+        (_, Read::Derived) => "derived, ours",
         (Kind::Limit, _) => "hardware",
         (_, Read::Text) => "text",
         (_, Read::Plot) => "plot",
     };
+    // What no paper prints is in brackets in the column of what was published.
+    let published = match check.read {
+        Read::Derived => format!("[{}]", check.published),
+        Read::Text | Read::Plot => check.published.to_string(),
+    };
     let text = [&check.panel, &check.series].map(|text| format!("<td>{}</td>", escape(text)));
-    let published =
-        format!("<td class=\"n\" title=\"{}\">{}</td>", escape(&check.place), escape(&check.published.to_string()));
+    let published = format!("<td class=\"n\" title=\"{}\">{}</td>", escape(&check.place), escape(&published));
     let allowed = escape(&check.bound.to_string());
     let (ours, unit) = (interval(check.ours), escape(&check.unit));
     let off = check.gap.map_or(String::new(), |gap| gap.to_string());
@@ -104,8 +110,9 @@ mod tests {
             scale: 64.0,
             seeds: vec![7, 8, 9],
             confidence: 0.75,
-            verdict: Verdict::of(&checks),
+            verdict: Verdict::of(&checks, &[]),
             checks,
+            dropped: Vec::new(),
             numbers: vec![Number::new("of no line".into(), "", &[1.0])],
             trials: Vec::new(),
             notes: Vec::new(),
@@ -133,6 +140,13 @@ mod tests {
         }
         assert_eq!(table.matches("a/fig2").count(), 0);
         assert!(!table.contains("of no line"));
+    }
+
+    #[test]
+    fn what_no_paper_prints_is_not_called_published() {
+        let derived = Check { read: Read::Derived, ..check("share", Published::About(33.0), &[30.0]) };
+        let row = row(&derived);
+        assert!(row.contains(">[33]<") && row.contains("<td>derived, ours</td>"), "{row}");
     }
 
     #[test]
