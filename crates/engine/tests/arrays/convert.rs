@@ -318,7 +318,7 @@ fn lost_of_answered(seed: u64, made: Made) -> Option<u64> {
     let left: Vec<DiskId> = (0..disks.len()).filter(|&n| !gone(n)).map(|n| disks[n]).collect();
     session(&world, &left, |rt, devices| async move {
         let (_array, volume) = open(&rt, &devices).await;
-        for (&at, &(answered, last)) in written.borrow().iter().filter(|(_, (answered, _))| *answered > 0) {
+        for (at, (answered, last)) in written.take().into_iter().filter(|(_, (answered, _))| *answered > 0) {
             let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
             if data.bytes() != block(answered) && data.bytes() != block(last) {
                 return Some(at);
