@@ -219,23 +219,35 @@ pub struct KeptStatus {
     pub short: bool,
 }
 
+/// What became of blocks that reads brought from where others were in the way, for one reason. Blocks of 4 KiB, since the array was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeStatus {
+    /// Moved behind another link.
+    pub to_other_links: u64,
+    /// Moved to another member behind the same link.
+    pub to_siblings: u64,
+    /// Stayed, because no other link is used little enough and can take them.
+    pub nowhere_cold: u64,
+    /// Stayed, because no other member behind the same link has much less to do.
+    pub no_sibling: u64,
+    /// Stayed, because the budget was spent.
+    pub over_budget: u64,
+}
+
 /// How data moves out of the way of contention. Blocks of 4 KiB, since the array was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AutonomicsStatus {
     /// Links that members share.
     pub links: Vec<LinkStatus>,
     /// Members whose groups new writes avoid.
     pub avoided: Vec<AvoidedStatus>,
-    /// Moved off contended links.
-    pub moved_off_links: u64,
-    /// Moved from members that lag to others behind the same link.
-    pub moved_to_siblings: u64,
-    /// Moved from members that lag, as all behind their link do.
-    pub moved_away: u64,
-    /// Stayed, because nowhere else was better.
-    pub nowhere_better: u64,
-    /// Stayed, because the budget was spent.
-    pub over_budget: u64,
+    /// On contended links.
+    pub on_links: OutcomeStatus,
+    /// On members that have more to do than can be done in the promised time.
+    pub on_late: OutcomeStatus,
+    /// On members that fill a full queue.
+    pub on_full: OutcomeStatus,
     /// Stayed, because they had moved a moment ago.
     pub resting: u64,
     /// Stayed, because no stripe had room at once.
@@ -248,8 +260,8 @@ pub struct AutonomicsStatus {
     pub left_segments: u64,
     /// Blocks that may be moved for each hundred that clients write.
     pub budget_percent: u32,
-    /// And so many a second.
-    pub budget_per_second: u64,
+    /// Or so many a day, if that is more.
+    pub budget_per_day: u64,
     /// Blocks that may be moved now, by what the first reactor has saved up.
     pub budget_left: u64,
 }
@@ -257,7 +269,7 @@ pub struct AutonomicsStatus {
 impl AutonomicsStatus {
     /// Blocks that were written anew for the sake of better places.
     pub fn moved(&self) -> u64 {
-        self.moved_off_links + self.moved_to_siblings + self.moved_away
+        [self.on_links, self.on_late, self.on_full].iter().map(|of| of.to_other_links + of.to_siblings).sum()
     }
 }
 

@@ -1,7 +1,6 @@
 //! A scenario file: what it may say, and checking that it makes sense.
 
 use cygnus_engine::{Autonomics, CreateOptions, Link, LinkError, VolumeOptions};
-use cygnus_fabric::Topology;
 use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{AutonomicsRule, Preset, Streams, UntilFull, Victim};
@@ -16,7 +15,7 @@ use toml::Spanned;
 
 use crate::drive::{DevicesSection, Drive};
 use crate::error::ScenarioError;
-use crate::fabric::{FabricSection, Network, NoNetwork};
+use crate::fabric::{FabricSection, Modules, Network, NoNetwork};
 
 /// Cores that an array may have.
 const MAX_CORES: u16 = 64;
@@ -485,16 +484,11 @@ impl ArraySection {
     }
 
     /// Which drives share links, where that matters: modules of a cluster do.
-    pub(crate) fn shared_links(&self, network: Option<&Topology>) -> Vec<Link> {
-        let (Some(topology), true) = (network, self.moves_data()) else {
-            return self.declared_links().expect("checked when the scenario was read");
-        };
-        let drives = self.devices() as u32;
-        let link = |cluster: usize| Link {
-            name: topology.cluster_name(cluster).into(),
-            devices: topology.modules_of(cluster).filter(|&n| n < drives).map(|n| format!("d{n}")).collect(),
-        };
-        (0..topology.clusters().len()).map(link).filter(|link| !link.devices.is_empty()).collect()
+    pub(crate) fn shared_links(&self, modules: Option<&Modules<'_>>) -> Vec<Link> {
+        match modules.filter(|_| self.moves_data()) {
+            Some(modules) => modules.links(self.devices() as u32),
+            None => self.declared_links().expect("checked when the scenario was read"),
+        }
     }
 
     pub(crate) fn options(&self) -> CreateOptions {
