@@ -408,24 +408,27 @@ fn contention_lines(status: &AutonomicsStatus) -> Vec<String> {
         let there = parts.iter().filter(|(number, _)| *number > 0);
         there.map(|(number, what)| format!("{number} {what}")).collect::<Vec<_>>().join(", ")
     };
-    let mut first = format!("{} moved out of its way", blocks(status.moved()));
-    let why = listed(&[
-        (status.moved_off_links, "off contended links"),
-        (status.moved_to_siblings, "off members that lag, to others behind the same link"),
-        (status.moved_away, "off members that lag, as all behind their link do"),
-    ]);
-    if !why.is_empty() {
-        first.push_str(&format!(": {why}"));
+    let mut lines = vec![format!("{} moved out of its way", blocks(status.moved()))];
+    for (of, whose) in [
+        (&status.on_links, "blocks on contended links"),
+        (&status.on_late, "blocks on members with more to do than the promised time allows"),
+        (&status.on_full, "blocks on members that fill a full queue"),
+    ] {
+        let what = listed(&[
+            (of.to_other_links, "moved behind other links"),
+            (of.to_siblings, "moved to members behind the same link"),
+            (of.nowhere_cold, "stayed, for no other link is free enough and takes them"),
+            (of.no_sibling, "stayed, for no member behind the same link has much less to do"),
+            (of.over_budget, "stayed, for the budget is spent"),
+        ]);
+        if !what.is_empty() {
+            lines.push(format!("{whose}: {what}"));
+        }
     }
-    let mut lines = vec![first];
-    let stayed = listed(&[
-        (status.nowhere_better, "for nowhere is better"),
-        (status.over_budget, "for the budget is spent"),
-        (status.resting, "for they moved a moment ago"),
-        (status.no_room, "for want of room at once"),
-    ]);
+    let stayed =
+        listed(&[(status.resting, "for they moved a moment ago"), (status.no_room, "for want of room at once")]);
     if !stayed.is_empty() {
-        lines.push(format!("blocks that stayed: {stayed}"));
+        lines.push(format!("blocks that were to move and stayed: {stayed}"));
     }
     let besides = listed(&[
         (status.read_around, "blocks read around it"),
@@ -436,9 +439,9 @@ fn contention_lines(status: &AutonomicsStatus) -> Vec<String> {
         lines.push(besides);
     }
     lines.push(format!(
-        "budget: {} for each 100 written, and {} a second; {} saved up",
+        "budget: {} for each 100 written, or {} a day if that is more; {} saved up",
         status.budget_percent,
-        status.budget_per_second,
+        status.budget_per_day,
         blocks(status.budget_left)
     ));
     lines.extend(status.links.iter().map(|link| {

@@ -219,23 +219,35 @@ pub struct KeptStatus {
     pub short: bool,
 }
 
+/// What became of blocks that reads brought from where others were in the way, for one reason. Blocks of 4 KiB, since the array was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeStatus {
+    /// Moved behind another link.
+    pub to_other_links: u64,
+    /// Moved to another member behind the same link.
+    pub to_siblings: u64,
+    /// Stayed, because no other link is used little enough and can take them.
+    pub nowhere_cold: u64,
+    /// Stayed, because no other member behind the same link has much less to do.
+    pub no_sibling: u64,
+    /// Stayed, because the budget was spent.
+    pub over_budget: u64,
+}
+
 /// How data moves out of the way of contention. Blocks of 4 KiB, since the array was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AutonomicsStatus {
     /// Links that members share, as `serve --link` declared them.
     pub links: Vec<LinkStatus>,
     /// Members whose groups new writes avoid.
     pub avoided: Vec<AvoidedStatus>,
-    /// Blocks written anew elsewhere because their link was contended.
-    pub moved_off_links: u64,
-    /// Blocks moved from members that lag to others behind the same link.
-    pub moved_to_siblings: u64,
-    /// Blocks moved from members that lag to another link, as all members behind theirs lag.
-    pub moved_away: u64,
-    /// Blocks that stayed because no other place was better.
-    pub nowhere_better: u64,
-    /// Blocks that stayed because the budget was spent.
-    pub over_budget: u64,
+    /// What became of blocks on contended links.
+    pub on_links: OutcomeStatus,
+    /// What became of blocks on members that have more to do than can be done in the promised time.
+    pub on_late: OutcomeStatus,
+    /// What became of blocks on members that fill a full queue.
+    pub on_full: OutcomeStatus,
     /// Blocks that stayed because they had moved a moment ago.
     pub resting: u64,
     /// Blocks that stayed because no stripe had room at once.
@@ -248,8 +260,8 @@ pub struct AutonomicsStatus {
     pub left_segments: u64,
     /// Blocks that may be moved for each hundred that clients write.
     pub budget_percent: u32,
-    /// Blocks a second that may be moved besides, however little clients write.
-    pub budget_per_second: u64,
+    /// Blocks that may be moved in a day however little clients write: the larger of both parts counts.
+    pub budget_per_day: u64,
     /// Blocks that may be moved now, by what the first reactor has saved up.
     pub budget_left: u64,
 }
@@ -257,7 +269,7 @@ pub struct AutonomicsStatus {
 impl AutonomicsStatus {
     /// Blocks that were written anew for the sake of better places.
     pub fn moved(&self) -> u64 {
-        self.moved_off_links + self.moved_to_siblings + self.moved_away
+        [self.on_links, self.on_late, self.on_full].iter().map(|of| of.to_other_links + of.to_siblings).sum()
     }
 }
 

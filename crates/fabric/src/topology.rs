@@ -44,6 +44,13 @@ pub struct Cluster {
     pub bus_command: Nanos,
 }
 
+impl Cluster {
+    /// Time on the bus of so many bytes alone.
+    pub fn over_bus(&self, bytes: u64) -> Nanos {
+        Nanos((u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(self.bus_rate)) as u64)
+    }
+}
+
 impl Default for Cluster {
     /// The bus: 16 pins are two channels of 8, each with the 400 MT/s of NV-DDR2 (ONFi 3.0, timing mode 7): 800 MB/s. A command
     /// is seven cycles (one of command, five of address, one of command) of tCAD = 25 ns. A module has eight packages (section

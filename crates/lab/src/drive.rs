@@ -1,7 +1,7 @@
 //! The drives of a scenario: how the file describes them, and building them.
 
 use cygnus_ssd::{Device, DeviceSpec, Model, ModelConfig};
-use cygnus_types::BLOCK;
+use cygnus_types::{BLOCK, Nanos};
 use cygnus_workload::{Percent, Size};
 use serde::Deserialize;
 
@@ -115,6 +115,17 @@ impl Drive {
     /// Whether it is a modelled drive of flash.
     pub fn is_flash(&self) -> bool {
         matches!(self, Drive::Modelled(config) if matches!(**config, ModelConfig::Ssd(_)))
+    }
+
+    /// What reading a page takes in the flash alone, of a modelled drive of flash.
+    pub fn sense(&self) -> Option<Nanos> {
+        match self {
+            Drive::Modelled(config) => match &**config {
+                ModelConfig::Ssd(config) => Some(config.flash.t_read),
+                ModelConfig::Disk(_) => None,
+            },
+            Drive::Null(_) => None,
+        }
     }
 
     /// The same behind a fabric, which has its bus and its link.

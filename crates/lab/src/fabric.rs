@@ -2,8 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use cygnus_fabric::{FabricError, ShorthandError, Topology};
+use cygnus_engine::Link;
+use cygnus_fabric::{Cluster, FabricError, ShorthandError, Topology};
+use cygnus_policy::PageTimes;
+use cygnus_types::{BLOCK, Nanos};
 use serde::Deserialize;
+
+use crate::scenario::drive_name;
 
 /// What hangs between the array and its drives; described in one of three ways. The array's device number n is module n.
 #[derive(Clone, Debug, Deserialize)]
@@ -78,11 +83,40 @@ fn remedied(error: &ShorthandError) -> String {
     if error.has_other_form() { format!("{error}, or name a file by file = \"...\"") } else { error.to_string() }
 }
 
+/// The modules behind a network.
+pub(crate) struct Modules<'a> {
+    pub topology: &'a Topology,
+    /// What a page takes in one of them, if that is known.
+    pub sense: Option<Nanos>,
+}
+
+impl Modules<'_> {
+    /// The link of each cluster that has some of so many drives: the cluster's bus, below its switch.
+    pub fn links(&self, drives: u32) -> Vec<Link> {
+        let link = |(cluster, described): (usize, &Cluster)| Link {
+            name: self.topology.cluster_name(cluster).into(),
+            devices: self
+                .topology
+                .modules_of(cluster)
+                .filter(|&n| n < drives)
+                .map(|n| drive_name(n as usize))
+                .collect(),
+            switch: self.topology.switch_of(cluster),
+            times: self.sense.map(|exe| PageTimes { dma: described.over_bus(BLOCK as u64), exe }),
+        };
+        let clusters = self.topology.clusters().iter().enumerate();
+        clusters.map(link).filter(|link| !link.devices.is_empty()).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use cygnus_engine::Autonomics;
-    use cygnus_policy::AutonomicsRule;
+    use cygnus_fabric::Topology;
+    use cygnus_policy::{AutonomicsRule, PageTimes};
+    use cygnus_types::Nanos;
 
+    use crate::fabric::Modules;
     use crate::{Scenario, ScenarioError};
 
     const SCENARIO: &str = r#"name = "behind"
@@ -128,6 +162,20 @@ sample = "1ms"
         assert!(error("topology = \"1x2x2\"", "file = \"/no/such/file\"").contains("/no/such/file: "));
         let described = error("topology = \"1x2x2\"", "description = \"name = 'x'\\n[root]\\nname = 3\"");
         assert!(described.contains("description:3:"), "{described}");
+    }
+
+    #[test]
+    fn links_of_a_network_know_their_switches_and_what_a_page_takes() {
+        let topology = Topology::from_shorthand("2x2x2").expect("it is one");
+        let modules = Modules { topology: &topology, sense: Some(Nanos::micros(75)) };
+        let links = modules.links(7);
+        let devices: Vec<_> = links.iter().map(|link| link.devices.join(",")).collect();
+        assert_eq!(devices, ["d0,d1", "d2,d3", "d4,d5", "d6"]);
+        let is_below_one = |one: usize, other: usize| links[one].switch == links[other].switch;
+        assert!(is_below_one(0, 1) && is_below_one(2, 3) && !is_below_one(1, 2), "{links:?}");
+        // 4096 bytes at 800 MB/s.
+        let times = PageTimes { dma: Nanos(5_120), exe: Nanos::micros(75) };
+        assert!(links.iter().all(|link| link.times == Some(times)), "{links:?}");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! A scenario file: what it may say, and checking that it makes sense.
 
 use cygnus_engine::{Autonomics, CreateOptions, Link, VolumeOptions};
-use cygnus_fabric::Topology;
 use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{AutonomicsRule, Preset, Streams, UntilFull, Victim};
@@ -16,7 +15,7 @@ use toml::Spanned;
 
 use crate::drive::{DevicesSection, Drive};
 use crate::error::ScenarioError;
-use crate::fabric::{FabricSection, Network, NoNetwork};
+use crate::fabric::{FabricSection, Modules, Network, NoNetwork};
 
 mod sharing;
 
@@ -485,9 +484,9 @@ impl ArraySection {
     }
 
     /// Which drives share links, where that matters: modules of a cluster do.
-    pub(crate) fn shared_links(&self, network: Option<&Topology>) -> Vec<Link> {
-        match network.filter(|_| self.moves_data()) {
-            Some(topology) => sharing::of_fabric(topology, self.devices()),
+    pub(crate) fn shared_links(&self, modules: Option<&Modules<'_>>) -> Vec<Link> {
+        match modules.filter(|_| self.moves_data()) {
+            Some(modules) => modules.links(self.devices() as u32),
             None => sharing::declared(&self.links).expect("checked when the scenario was read"),
         }
     }

@@ -4,7 +4,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cygnus_engine::{Array, ArrayPeer, GroupRole, Log, OpenOptions, Volume, VolumeError, create, refuse_in_order};
-use cygnus_fabric::Topology;
 use cygnus_inplace::{Raid, RaidError};
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_sim::Cluster;
@@ -12,6 +11,7 @@ use cygnus_types::{BLOCK, ByteSize};
 use cygnus_volume::Terms;
 
 use crate::error::Stop;
+use crate::fabric::Modules;
 use crate::outcome::Moves;
 use crate::scenario::{ArrayKind, ArraySection, VolumeSection, VolumeSize};
 
@@ -132,7 +132,7 @@ impl Store {
         cores: &Cluster,
         devices: &[DeviceInfo],
         section: &ArraySection,
-        network: Option<&Topology>,
+        modules: Option<&Modules<'_>>,
         wanted: &VolumeSection,
     ) -> Result<Vec<Self>, Stop> {
         let raw: u64 = devices.iter().map(|device| device.size).sum();
@@ -145,7 +145,7 @@ impl Store {
                 let open = OpenOptions {
                     reactors: cores.len(),
                     autonomics: section.autonomics(),
-                    links: section.shared_links(network),
+                    links: section.shared_links(modules),
                     ..OpenOptions::new(Arc::new(Silent))
                 };
                 let array = Array::open(rt, devices, &open).await?;
@@ -335,12 +335,12 @@ impl Store {
         let status = array.status().autonomics?;
         let decisions = &status.decisions;
         Some(Moves {
-            migrated: decisions.migrated,
-            reshaped: decisions.reshaped,
-            expelled: decisions.expelled,
-            nowhere_cold: decisions.nowhere_cold,
-            no_sibling: decisions.no_sibling,
-            over_budget: decisions.over_budget,
+            migrated: decisions.hot_cluster.moved(),
+            reshaped: decisions.late.to_module + decisions.full_queue.to_module,
+            expelled: decisions.late.to_cluster + decisions.full_queue.to_cluster,
+            nowhere_cold: decisions.all(|of| of.nowhere_cold),
+            no_sibling: decisions.all(|of| of.no_sibling),
+            over_budget: decisions.all(|of| of.over_budget),
             resting: status.resting,
             no_room: status.no_room,
             read_around: status.read_around,

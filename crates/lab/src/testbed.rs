@@ -9,6 +9,7 @@ use cygnus_types::{Nanos, ReactorId};
 
 use crate::drive::{DevicesSection, Drive};
 use crate::error::Stop;
+use crate::fabric::Modules;
 use crate::scenario::{ArraySection, CpuSection, Scenario, drive_name};
 use crate::store::Store;
 
@@ -25,6 +26,8 @@ pub(crate) struct Bench {
     pub cores: Cluster,
     pub disks: Vec<DiskId>,
     pub infos: Vec<DeviceInfo>,
+    /// What a page takes in a module of the fabric, if there is one and the first drive's model says.
+    pub sense: Option<Nanos>,
 }
 
 impl Bench {
@@ -42,7 +45,8 @@ impl Bench {
         }
         let cores = Cluster::on_cores(&world, cpu.map_or(1, |cpu| cpu.cores), &disks, cpu.map(CpuSection::model));
         let infos = world.infos(&disks);
-        Self { world, cores, disks, infos }
+        let sense = fabric.and_then(|_| drives.first()?.drive.sense());
+        Self { world, cores, disks, infos, sense }
     }
 }
 
@@ -66,15 +70,10 @@ pub(crate) struct Testbed {
 impl Testbed {
     /// Makes the array and its volumes as the scenario says.
     pub async fn set_up(bench: &Bench, scenario: &Scenario, section: &ArraySection) -> Result<Self, Stop> {
-        let Bench { world, cores, disks, infos } = bench;
-        let stores = Store::make(
-            cores,
-            infos,
-            section,
-            scenario.network.as_ref().map(|network| &network.topology),
-            &scenario.spec.volume,
-        )
-        .await?;
+        let Bench { world, cores, disks, infos, sense } = bench;
+        let network = scenario.network.as_ref();
+        let modules = network.map(|network| Modules { topology: &network.topology, sense: *sense });
+        let stores = Store::make(cores, infos, section, modules.as_ref(), &scenario.spec.volume).await?;
         let seat = |(n, store)| Rc::new(Seat { reactor: ReactorId(n as u16), rt: cores.reactor(n).clone(), store });
         let seats = stores.into_iter().enumerate().map(seat).collect();
         let (world, disks) = (world.clone(), disks.clone());

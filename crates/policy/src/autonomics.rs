@@ -43,11 +43,13 @@ pub struct AutonomicsRule {
     pub alike_percent: u32,
     /// Blocks that may be written besides a hundred of clients'.
     pub write_percent: u32,
-    /// And so many a second, whoever writes: where clients only read, nothing could ever move otherwise.
-    pub writes_per_second: u64,
+    /// Or so many a day, if that is more: where clients only read, nothing could ever move otherwise.
+    pub writes_per_day: u64,
     /// Blocks that may be saved up.
     pub saved_writes: u64,
-    /// The queue is full when so many requests are under way.
+    /// How many decide side by side, each with a part of the budget of its own.
+    pub deciders: u32,
+    /// The queue of one who decides is full when so many requests are under way.
     pub queue: u32,
     /// New writes avoid who shares a contended link, or lags, for so long after that was last so.
     pub avoid_for: Nanos,
@@ -59,14 +61,16 @@ pub struct AutonomicsRule {
 
 /// Program and erase cycles that flash of the paper's day stands, and for how long it should last; a quarter of that may be ours.
 const CYCLES: u64 = 3000;
-const LIFETIME_SECONDS: u64 = 5 * 365 * 86_400;
+const LIFETIME_DAYS: u64 = 5 * 365;
 const OUR_SHARE: u64 = 4;
+
+const SECONDS_A_DAY: u64 = 86_400;
+const NANOS_A_DAY: u128 = 86_400 * 1_000_000_000;
 
 impl AutonomicsRule {
     /// Of an array of so many blocks. A third of the clients' writes on top is what the paper calls its worst case (34 %).
     pub fn for_blocks(blocks: u64) -> Self {
-        let writes_per_second =
-            (u128::from(blocks) * u128::from(CYCLES) / u128::from(LIFETIME_SECONDS * OUR_SHARE)) as u64;
+        let writes_per_day = (u128::from(blocks) * u128::from(CYCLES) / u128::from(LIFETIME_DAYS * OUR_SHARE)) as u64;
         Self {
             sla: Nanos(3_300_000),
             hot_percent: 50,
@@ -76,9 +80,10 @@ impl AutonomicsRule {
             rest: Nanos::secs(1),
             alike_percent: 80,
             write_percent: 34,
-            writes_per_second,
+            writes_per_day,
             // A stripe of clients' writes earns its share at once.
-            saved_writes: writes_per_second.max(1024),
+            saved_writes: (writes_per_day / SECONDS_A_DAY).max(1024),
+            deciders: 1,
             // The least of the queues that the paper names for its root complex.
             queue: 650,
             avoid_for: Nanos::secs(30),
@@ -87,14 +92,20 @@ impl AutonomicsRule {
         }
     }
 
-    /// The rule for one of so many who decide side by side, each with a part of the budget of its own.
-    pub fn for_one_of(self, deciders: u64) -> Self {
-        Self {
-            write_percent: self.write_percent / deciders as u32,
-            writes_per_second: self.writes_per_second / deciders,
-            saved_writes: (self.saved_writes / deciders).max(1),
-            ..self
-        }
+    /// The rule for one of so many who decide side by side. Each has an equal part of the budget, exactly, and of the queue.
+    pub fn for_one_of(self, deciders: u32) -> Self {
+        Self { deciders, queue: (self.queue / deciders).max(1), ..self }
+    }
+
+    /// What so many blocks cost of one decider's part of the budget, in hundredths of a block of the whole budget: who has a third of
+    /// it pays three times.
+    fn price(&self, blocks: u64) -> u64 {
+        blocks.saturating_mul(100 * u64::from(self.deciders))
+    }
+
+    /// What may be saved up, in the same units; each decider may save a block.
+    fn most_saved(&self) -> u64 {
+        self.saved_writes.saturating_mul(100).max(self.price(1))
     }
 
     /// The rule where a page alone takes so long: where that is quick, less is promised as late. Eight times is what makes a member slow
@@ -112,6 +123,27 @@ impl AutonomicsRule {
     /// Whether data that was moved at a time may move again.
     pub fn may_move_again(&self, moved: Nanos, now: Nanos) -> bool {
         now.since(moved) >= self.rest
+    }
+}
+
+/// What a page takes when nobody else is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageTimes {
+    /// Over the bus.
+    pub dma: Nanos,
+    /// Out of the flash or into it.
+    pub exe: Nanos,
+}
+
+impl PageTimes {
+    /// Half of what a page takes alone for each: from outside the two cannot be told apart.
+    pub fn halves_of(alone: Nanos) -> Self {
+        Self { dma: alone / 2, exe: alone.since(alone / 2) }
+    }
+
+    /// The same of a cluster with so many modules.
+    pub fn with_modules(self, modules: u32) -> ClusterTimes {
+        ClusterTimes { dma: self.dma, exe: self.exe, modules }
     }
 }
 
@@ -242,57 +274,72 @@ pub struct ModuleView {
     pub has_room: bool,
 }
 
-/// Blocks that may still be written for the sake of better places.
+/// What may still be written for the sake of better places.
+///
+/// Clients' writes pay for it, and time does. Both are counted, each move is taken from both as far as they reach, and is free to go if
+/// one of them reaches: so what moves is bound by the larger of both, and not by their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteBudget {
-    /// In hundredths of a block.
-    saved: u64,
-    /// Up to when seconds have been paid for.
+    /// Earned by clients' writes, as [`AutonomicsRule::price`] counts.
+    by_writes: u64,
+    /// Earned by time.
+    by_clock: u64,
+    /// Up to when time has been paid for.
     paid: Nanos,
+    /// What the last move took: in all, and of each of the two.
+    taken: (u64, u64, u64),
 }
 
 impl WriteBudget {
     /// Nothing is saved yet.
     pub fn begun(now: Nanos) -> Self {
-        Self { saved: 0, paid: now }
-    }
-
-    fn earn(&mut self, rule: &AutonomicsRule, hundredths: u64) {
-        self.saved = self.saved.saturating_add(hundredths).min(rule.saved_writes.saturating_mul(100));
+        Self { paid: now, ..Self::default() }
     }
 
     /// Clients have written so many blocks.
     pub fn written(&mut self, rule: &AutonomicsRule, blocks: u64) {
-        self.earn(rule, blocks.saturating_mul(u64::from(rule.write_percent)));
+        let earned = blocks.saturating_mul(u64::from(rule.write_percent));
+        self.by_writes = self.by_writes.saturating_add(earned).min(rule.most_saved());
     }
 
-    /// So many blocks that were taken out for a move have not been written.
-    pub fn give_back(&mut self, blocks: u64) {
-        self.saved += blocks * 100;
+    /// So many blocks for which the last move took from the budget have not been written.
+    pub fn give_back(&mut self, rule: &AutonomicsRule, blocks: u64) {
+        let (all, of_writes, of_clock) = self.taken;
+        let cost = all.saturating_sub(rule.price(blocks));
+        self.by_writes += of_writes - of_writes.min(cost);
+        self.by_clock += of_clock - of_clock.min(cost);
+        self.taken = (cost, of_writes.min(cost), of_clock.min(cost));
     }
 
     /// Blocks that may be written now.
-    pub fn left(&self) -> u64 {
-        self.saved / 100
+    pub fn left(&self, rule: &AutonomicsRule) -> u64 {
+        self.by_writes.max(self.by_clock) / rule.price(1)
+    }
+
+    /// Time has passed.
+    fn pass(&mut self, rule: &AutonomicsRule, now: Nanos) {
+        let rate = u128::from(rule.writes_per_day) * 100;
+        if rate == 0 {
+            return;
+        }
+        let earned = u128::from(now.since(self.paid).0) * rate / NANOS_A_DAY;
+        // What is left of the span, less than it takes to earn one more, is paid the next time.
+        self.paid = Nanos(self.paid.0 + (earned * NANOS_A_DAY).div_ceil(rate) as u64);
+        let saved = u128::from(self.by_clock) + earned;
+        self.by_clock = saved.min(u128::from(rule.most_saved())) as u64;
     }
 
     /// Takes the writes of a move out, if there is enough.
     fn take(&mut self, rule: &AutonomicsRule, now: Nanos, blocks: u32) -> bool {
-        let (span, rate) = (now.since(self.paid), rule.writes_per_second * 100);
-        // Whole hundredths only: what is left of a span is paid the next time.
-        if let Some(each) = 1_000_000_000_u64.checked_div(rate).filter(|&each| each > 0) {
-            self.earn(rule, span.0 / each);
-            self.paid = Nanos(now.0 - span.0 % each);
-        } else if rate > 0 {
-            self.earn(rule, (u128::from(span.0) * u128::from(rate) / 1_000_000_000).min(u128::from(u64::MAX)) as u64);
-            self.paid = now;
+        self.pass(rule, now);
+        let cost = rule.price(u64::from(blocks));
+        if self.by_writes.max(self.by_clock) < cost {
+            return false;
         }
-        let cost = u64::from(blocks) * 100;
-        let enough = self.saved >= cost;
-        if enough {
-            self.saved -= cost;
-        }
-        enough
+        self.taken = (cost, self.by_writes.min(cost), self.by_clock.min(cost));
+        self.by_writes -= self.taken.1;
+        self.by_clock -= self.taken.2;
+        true
     }
 }
 
@@ -382,15 +429,13 @@ pub enum Decision {
     },
 }
 
-/// Decisions of each kind so far.
+/// What became of blocks that should go elsewhere for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DecisionCounts {
-    /// Blocks away from a hot cluster.
-    pub migrated: u64,
-    /// Blocks to a sibling.
-    pub reshaped: u64,
-    /// Blocks to another cluster because all modules lag, or no sibling has room.
-    pub expelled: u64,
+pub struct OutcomeCounts {
+    /// Moved to another cluster.
+    pub to_cluster: u64,
+    /// Moved to a sibling.
+    pub to_module: u64,
     /// Not moved: nowhere is cold.
     pub nowhere_cold: u64,
     /// Not moved: no sibling is better off.
@@ -399,19 +444,51 @@ pub struct DecisionCounts {
     pub over_budget: u64,
 }
 
+impl OutcomeCounts {
+    /// Those that moved.
+    pub fn moved(&self) -> u64 {
+        self.to_cluster + self.to_module
+    }
+}
+
+/// Decisions so far, by their reasons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DecisionCounts {
+    /// The cluster is hot.
+    pub hot_cluster: OutcomeCounts,
+    /// What waits for the module will take longer than was promised.
+    pub late: OutcomeCounts,
+    /// The queue is full, and most of it is for the module.
+    pub full_queue: OutcomeCounts,
+}
+
 impl DecisionCounts {
     /// Counts one about so many blocks.
     pub fn count(&mut self, decision: &Decision, blocks: u32) {
+        let (Decision::ToCluster { reason, .. } | Decision::ToModule { reason, .. } | Decision::Stays { reason, .. }) =
+            decision
+        else {
+            return;
+        };
+        let of = match reason {
+            Reason::HotCluster { .. } => &mut self.hot_cluster,
+            Reason::Late { .. } => &mut self.late,
+            Reason::FullQueue { .. } => &mut self.full_queue,
+        };
         let counter = match decision {
             Decision::Fine => return,
-            Decision::ToCluster { reason: Reason::HotCluster { .. }, .. } => &mut self.migrated,
-            Decision::ToCluster { .. } => &mut self.expelled,
-            Decision::ToModule { .. } => &mut self.reshaped,
-            Decision::Stays { obstacle: Obstacle::NowhereCold, .. } => &mut self.nowhere_cold,
-            Decision::Stays { obstacle: Obstacle::NoSibling, .. } => &mut self.no_sibling,
-            Decision::Stays { obstacle: Obstacle::Budget, .. } => &mut self.over_budget,
+            Decision::ToCluster { .. } => &mut of.to_cluster,
+            Decision::ToModule { .. } => &mut of.to_module,
+            Decision::Stays { obstacle: Obstacle::NowhereCold, .. } => &mut of.nowhere_cold,
+            Decision::Stays { obstacle: Obstacle::NoSibling, .. } => &mut of.no_sibling,
+            Decision::Stays { obstacle: Obstacle::Budget, .. } => &mut of.over_budget,
         };
         *counter += u64::from(blocks);
+    }
+
+    /// Those of one outcome, for whatever reason.
+    pub fn all(&self, of: impl Fn(&OutcomeCounts) -> u64) -> u64 {
+        of(&self.hot_cluster) + of(&self.late) + of(&self.full_queue)
     }
 }
 

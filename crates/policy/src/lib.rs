@@ -26,7 +26,7 @@ mod whole_group;
 
 pub use autonomics::{
     Answered, AutonomicsRule, Carried, ClusterHeat, ClusterTimes, ClusterView, Decision, DecisionCounts, ModuleView,
-    Obstacle, Reason, Surroundings, WriteBudget,
+    Obstacle, OutcomeCounts, PageTimes, Reason, Surroundings, WriteBudget,
 };
 pub use cleaning::{CleaningScope, CleaningView, RotationView};
 pub use front_end::{FrontEnd, GroupView, Turn};

@@ -13,6 +13,8 @@ pub enum ServerEvent<'a> {
     Oddity(&'a str),
     /// A device is used in another way than the best.
     Fallback { device: &'a str, why: &'a str },
+    /// Data is to move out of the way of contention, and this array has no second group for it.
+    NowhereToMove { array: &'a str },
     /// Requests to a volume are being written down.
     Recording { volume: &'a str, file: &'a Path },
     /// That has failed.
@@ -57,7 +59,7 @@ impl ServerEvent<'_> {
             Self::Recording { .. } | Self::Stopping { .. } | Self::Stopped { .. } | Self::Session(_) => Weight::Line,
             Self::ControlLost { .. } => Weight::Line,
             Self::Oddity(_) | Self::RecordingEnds { .. } | Self::AddressLost(_) => Weight::Warning,
-            Self::ControlRenewed { .. } | Self::NotRemembered(_) => Weight::Warning,
+            Self::ControlRenewed { .. } | Self::NotRemembered(_) | Self::NowhereToMove { .. } => Weight::Warning,
         }
     }
 
@@ -75,6 +77,11 @@ impl fmt::Display for ServerEvent<'_> {
         match self {
             Self::Oddity(what) => f.write_str(what),
             Self::Fallback { device, why } => write!(f, "{device}: {why}"),
+            Self::NowhereToMove { array } => write!(
+                f,
+                "{array} has one R-group, so --autonomics moves no data and steers no writes: there is no second group for them; \
+                 only reads go around members that are slow. Leave it out, or create an array of several groups"
+            ),
             Self::Recording { volume, file } => write!(f, "recording {volume} to {}", file.display()),
             Self::RecordingEnds { file, error } => write!(f, "the recording {} ends here: {error}", file.display()),
             Self::Signal(name) => write!(f, "{name} received"),

@@ -2,6 +2,7 @@
 
 use crate::ServeError;
 use crate::error::RequestError;
+use crate::event::ServerEvent;
 use crate::home::{Home, tell_peers};
 use crate::peer::ToPeer;
 use crate::plan::Plan;
@@ -48,7 +49,11 @@ impl Served for Array {
             true => Array::open_by_force(rt, devices, &options).await,
             false => Array::open(rt, devices, &options).await,
         };
-        opened.map_err(|error| plan.memory.explain(error))
+        let array = opened.map_err(|error| plan.memory.explain(error))?;
+        if plan.autonomics && array.status().groups.len() == 1 {
+            plan.log.tell(&ServerEvent::NowhereToMove { array: &plan.name });
+        }
+        Ok(array)
     }
 
     fn start_services(home: &Rc<Home<Self>>) {

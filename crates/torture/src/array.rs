@@ -141,6 +141,8 @@ impl Array {
         let links = shape.links.iter().enumerate().map(|(n, members)| Link {
             name: format!("l{n}"),
             devices: members.iter().map(|member| format!("d{member}")).collect(),
+            switch: 0,
+            times: None,
         });
         let autonomics = if shape.autonomics { Autonomics::By(contention::rule()) } else { Autonomics::Off };
         let Kept { left_with, keeper } = kept;

@@ -20,7 +20,7 @@ pub(crate) fn rule() -> AutonomicsRule {
         lags_in_a_row: 1,
         queue: 8,
         write_percent: 50,
-        writes_per_second: 20_000,
+        writes_per_day: 20_000 * 86_400,
         saved_writes: 64,
         ..AutonomicsRule::for_blocks(0)
     }
@@ -67,7 +67,7 @@ pub(crate) fn judge(status: &ArrayStatus, now: Nanos) -> Result<u64, String> {
         return if count == 0 { Ok(0) } else { Err(format!("contention: {count} blocks moved, and none should")) };
     };
     let earned = u128::from(status.traffic.client_written) * u128::from(told.write_percent) / 100
-        + u128::from(now.since(opened).0) * u128::from(told.writes_per_second) / 1_000_000_000
+        + u128::from(now.since(opened).0) * u128::from(told.writes_per_day) / 86_400_000_000_000
         + 1;
     match u128::from(count) <= earned {
         true => Ok(count),

@@ -153,9 +153,9 @@ fn what_is_done_about_contention_is_told_with_its_reasons() {
     let autonomics = AutonomicsStatus {
         links: vec![link],
         avoided: vec![avoided],
-        moved_off_links: 12,
-        moved_away: 3,
-        over_budget: 7,
+        on_links: OutcomeStatus { to_other_links: 12, over_budget: 7, ..OutcomeStatus::default() },
+        on_late: OutcomeStatus { nowhere_cold: 5, no_sibling: 6, ..OutcomeStatus::default() },
+        on_full: OutcomeStatus { to_other_links: 1, to_siblings: 2, ..OutcomeStatus::default() },
         read_around: 40,
         budget_percent: 34,
         budget_left: 1,
@@ -163,10 +163,13 @@ fn what_is_done_about_contention_is_told_with_its_reasons() {
     };
     let text = array(&ArrayStatus { autonomics: Some(autonomics), ..tank(&[]) }, Paint::Plain);
     let expect = "\
-  contention 15 blocks moved out of its way: 12 off contended links, 3 off members that lag, as all behind their link do
-             blocks that stayed: 7 for the budget is spent
+  contention 15 blocks moved out of its way
+             blocks on contended links: 12 moved behind other links, 7 stayed, for the budget is spent
+             blocks on members with more to do than the promised time allows: 5 stayed, for no other link is free enough and takes \
+them, 6 stayed, for no member behind the same link has much less to do
+             blocks on members that fill a full queue: 1 moved behind other links, 2 moved to members behind the same link
              40 blocks read around it
-             budget: 34 for each 100 written, and 0 a second; 1 block saved up
+             budget: 34 for each 100 written, or 0 a day if that is more; 1 block saved up
              link nic0 is contended (63 of 100 requests met others): /dev/a, /dev/b
              new writes avoid the group of /dev/a: its link is contended
 ";

@@ -5,6 +5,7 @@
 
 use std::str::FromStr;
 
+use cygnus_policy::PageTimes;
 use cygnus_runtime::{DeviceInfo, DeviceIx};
 
 /// A link, as somebody declares it: `nic0:/dev/sda,/dev/sdb`.
@@ -14,6 +15,11 @@ pub struct Link {
     pub name: String,
     /// The devices that share it: their paths, or the last parts of these.
     pub devices: Vec<String>,
+    /// The switch that it is below: data that a contended link delivers goes to links below the same one. All are below switch 0 on a
+    /// real machine, whose devices tell nothing of switches.
+    pub switch: u32,
+    /// What a page takes on the link and in a device, where that is known, as it is of modelled devices.
+    pub times: Option<PageTimes>,
 }
 
 /// A declaration of links that makes no sense.
@@ -81,7 +87,7 @@ impl FromStr for Link {
         if devices.iter().any(String::is_empty) {
             return Err(LinkError::Empty(name.into()));
         }
-        Ok(Self { name: name.trim().into(), devices })
+        Ok(Self { name: name.trim().into(), devices, switch: 0, times: None })
     }
 }
 
@@ -91,6 +97,9 @@ pub(crate) struct Cluster {
     /// The link's, or the device's.
     pub name: String,
     pub devices: Vec<DeviceIx>,
+    /// See [`Link`].
+    pub switch: u32,
+    pub times: Option<PageTimes>,
 }
 
 impl Cluster {
@@ -141,22 +150,23 @@ impl Links {
                         second: link.name.clone(),
                     });
                 }
-                found.put(at, &link.name, device.ix);
+                found.put(at, link, device.ix);
             }
         }
         for device in devices {
             if found.cluster_of(device.ix).is_none() {
-                let at = found.clusters.len();
-                found.of_device[usize::from(device.ix.0)] = Some(at);
-                found.put(at, &device.name, device.ix);
+                found.of_device[usize::from(device.ix.0)] = Some(found.clusters.len());
+                let devices = vec![device.ix];
+                found.clusters.push(Cluster { name: device.name.clone(), devices, switch: 0, times: None });
             }
         }
         Ok((found, unknown))
     }
 
-    fn put(&mut self, at: usize, name: &str, dev: DeviceIx) {
+    fn put(&mut self, at: usize, link: &Link, dev: DeviceIx) {
         if self.clusters.len() == at {
-            self.clusters.push(Cluster { name: name.into(), devices: Vec::new() });
+            let Link { ref name, switch, times, .. } = *link;
+            self.clusters.push(Cluster { name: name.clone(), devices: Vec::new(), switch, times });
         }
         self.clusters[at].devices.push(dev);
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cygnus_policy::{AutonomicsRule, Decision, DecisionCounts};
+use cygnus_policy::{AutonomicsRule, Decision, DecisionCounts, OutcomeCounts};
 use cygnus_runtime::DeviceIx;
 use cygnus_types::{Lba, Nanos, VolumeId};
 
@@ -34,15 +34,43 @@ pub(crate) struct Marks {
     pub counts: Counts,
 }
 
-/// Blocks, if not said otherwise.
+/// What became of blocks for one reason.
 #[derive(Default)]
-pub(crate) struct Counts {
-    migrated: AtomicU64,
-    reshaped: AtomicU64,
-    expelled: AtomicU64,
+struct Outcomes {
+    to_cluster: AtomicU64,
+    to_module: AtomicU64,
     nowhere_cold: AtomicU64,
     no_sibling: AtomicU64,
     over_budget: AtomicU64,
+}
+
+impl Outcomes {
+    fn add(&self, more: OutcomeCounts) {
+        let OutcomeCounts { to_cluster, to_module, nowhere_cold, no_sibling, over_budget } = more;
+        count(&self.to_cluster, to_cluster);
+        count(&self.to_module, to_module);
+        count(&self.nowhere_cold, nowhere_cold);
+        count(&self.no_sibling, no_sibling);
+        count(&self.over_budget, over_budget);
+    }
+
+    fn read(&self) -> OutcomeCounts {
+        OutcomeCounts {
+            to_cluster: read(&self.to_cluster),
+            to_module: read(&self.to_module),
+            nowhere_cold: read(&self.nowhere_cold),
+            no_sibling: read(&self.no_sibling),
+            over_budget: read(&self.over_budget),
+        }
+    }
+}
+
+/// Blocks, if not said otherwise.
+#[derive(Default)]
+pub(crate) struct Counts {
+    hot_cluster: Outcomes,
+    late: Outcomes,
+    full_queue: Outcomes,
     /// Not moved: they were a short while ago.
     pub resting: AtomicU64,
     /// Not moved: no stripe had room at once, or clients wait for room.
@@ -60,23 +88,16 @@ impl Counts {
     pub(crate) fn decided(&self, decision: &Decision, blocks: u32) {
         let mut one = DecisionCounts::default();
         one.count(decision, blocks);
-        let DecisionCounts { migrated, reshaped, expelled, nowhere_cold, no_sibling, over_budget } = one;
-        count(&self.migrated, migrated);
-        count(&self.reshaped, reshaped);
-        count(&self.expelled, expelled);
-        count(&self.nowhere_cold, nowhere_cold);
-        count(&self.no_sibling, no_sibling);
-        count(&self.over_budget, over_budget);
+        self.hot_cluster.add(one.hot_cluster);
+        self.late.add(one.late);
+        self.full_queue.add(one.full_queue);
     }
 
     pub(crate) fn decisions(&self) -> DecisionCounts {
         DecisionCounts {
-            migrated: read(&self.migrated),
-            reshaped: read(&self.reshaped),
-            expelled: read(&self.expelled),
-            nowhere_cold: read(&self.nowhere_cold),
-            no_sibling: read(&self.no_sibling),
-            over_budget: read(&self.over_budget),
+            hot_cluster: self.hot_cluster.read(),
+            late: self.late.read(),
+            full_queue: self.full_queue.read(),
         }
     }
 }

@@ -72,11 +72,11 @@ impl<'a> Rehomer<'a> {
         let target = self.target(asked.from, now);
         let has_room = |dev| self.is_in(target, dev);
         let clusters: Vec<ClusterView> = self.sight.clusters(self.marks, has_room, now);
-        let around =
-            Surroundings { clusters: &clusters, here: cluster, times: self.sight.times(self.marks, cluster), now };
+        let times = self.sight.times(self.marks, cluster);
+        let around = Surroundings { clusters: &clusters, here: cluster, times, now };
         let devices = &self.marks.links.clusters[cluster].devices;
         let load = |dev| if dev == asked.dev { asked.ahead } else { self.reactor.rt.load(dev) };
-        let view = |&dev: &DeviceIx| self.sight.module(dev, &load(dev), has_room(dev));
+        let view = |&dev: &DeviceIx| self.sight.module(&times, dev, &load(dev), has_room(dev));
         let modules: Vec<ModuleView> = devices.iter().map(view).collect();
         let module = devices.iter().position(|&dev| dev == asked.dev).expect("it is in its cluster");
         let rule = self.sight.rule();
@@ -115,7 +115,7 @@ impl<'a> Rehomer<'a> {
         let pieces = blocks.pieces().filter(|piece| self.move_piece(blocks, piece, now));
         let moved = pieces.map(|piece| piece.len() as u32).sum();
         if moved < count_of {
-            self.with_budget(|budget| budget.give_back(u64::from(count_of - moved)));
+            self.with_budget(|budget| budget.give_back(&self.marks.rule, u64::from(count_of - moved)));
         }
         moved
     }

@@ -1,6 +1,6 @@
 //! What an array says of contention and of what it did about it.
 
-use cygnus_policy::DecisionCounts;
+use cygnus_policy::{DecisionCounts, OutcomeCounts};
 use cygnus_types::Nanos;
 
 use crate::autonomics::marks::Marks;
@@ -26,18 +26,18 @@ pub struct AutonomicsStatus {
     pub left_early: u64,
     /// Blocks that the home reactor may still write for the sake of better places, as of the last time it wanted to.
     pub budget_left: u64,
-    /// Blocks of a hundred that clients write by which the budget grows, and blocks a second besides.
+    /// Blocks of a hundred that clients write that may move.
     pub write_percent: u32,
-    /// See `write_percent`.
-    pub writes_per_second: u64,
-    /// Blocks that each reactor may save up, times the reactors.
+    /// Blocks a day that may move, if that is more.
+    pub writes_per_day: u64,
+    /// Blocks that all reactors together may save up.
     pub saved_writes: u64,
 }
 
 impl AutonomicsStatus {
     /// Blocks that were written anew for the sake of better places.
     pub fn moved(&self) -> u64 {
-        self.decisions.migrated + self.decisions.reshaped + self.decisions.expelled
+        self.decisions.all(OutcomeCounts::moved)
     }
 }
 
@@ -74,7 +74,7 @@ pub struct LinkedMember {
 pub(crate) fn status(reactor: &Reactor) -> Option<AutonomicsStatus> {
     let (marks, sight) = (reactor.shared.marks.as_ref()?, reactor.sight.as_ref()?);
     let now = reactor.rt.now();
-    let (counts, rule, reactors) = (&marks.counts, &marks.rule, reactor.shared.stripes.reactors() as u64);
+    let (counts, rule) = (&marks.counts, &marks.rule);
     Some(AutonomicsStatus {
         clusters: clusters(reactor, marks, now),
         decisions: counts.decisions(),
@@ -83,10 +83,10 @@ pub(crate) fn status(reactor: &Reactor) -> Option<AutonomicsStatus> {
         read_around: read(&counts.read_around),
         steered: read(&counts.steered),
         left_early: read(&counts.left),
-        budget_left: sight.with_budget(0, |budget| budget.left()),
-        write_percent: rule.write_percent * reactors as u32,
-        writes_per_second: rule.writes_per_second * reactors,
-        saved_writes: rule.saved_writes * reactors,
+        budget_left: sight.with_budget(0, |budget| budget.left(rule)),
+        write_percent: rule.write_percent,
+        writes_per_day: rule.writes_per_day,
+        saved_writes: rule.saved_writes.max(u64::from(rule.deciders)),
     })
 }
 

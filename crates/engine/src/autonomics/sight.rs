@@ -1,13 +1,14 @@
 //! What one reactor sees of contention: how long its own requests take, and what waits before each device.
 //!
 //! Nothing is asked of a device, so all that is seen is seen of any. Times are compared with those of a *typical* device, the middle
-//! one of all: where all are equally slow nobody is in anybody's way. What a page takes on the link and what in the device cannot be
-//! told apart from outside; half is taken for each.
+//! one of all: where all are equally slow nobody is in anybody's way. What a page takes on the link and what in the device is declared
+//! with the link, or cannot be told apart from outside: then half is taken for each.
 
 use std::cell::{Cell, RefCell};
 
 use cygnus_policy::{
-    Answered, AutonomicsRule, ClusterHeat, ClusterTimes, ClusterView, ModuleView, Reason, WriteBudget, typical,
+    Answered, AutonomicsRule, ClusterHeat, ClusterTimes, ClusterView, ModuleView, PageTimes, Reason, WriteBudget,
+    typical,
 };
 use cygnus_runtime::{DeviceIo, DeviceIx, DeviceLoad, IoClass};
 use cygnus_types::{BLOCK, Nanos};
@@ -106,13 +107,12 @@ impl Sight {
                 seen.alone.note(took.0 / pages);
             }
         }
-        let is_known = self.quiet.get() > Nanos::ZERO;
-        if !is_known || !marks.links.clusters[cluster].is_shared() {
+        let Some(times) = self.known_times(marks, cluster).filter(|_| marks.links.clusters[cluster].is_shared()) else {
             return;
-        }
+        };
         let answered = Answered { latency: took, pages: pages as u32, module_was_free };
         let heat = &mut self.heats.borrow_mut()[cluster];
-        heat.count(&marks.rule, &self.times(marks, cluster), &answered, now);
+        heat.count(&marks.rule, &times, &answered, now);
         if heat.is_hot() {
             marks.is_found_hot(cluster, now);
         }
@@ -203,10 +203,17 @@ impl Sight {
         self.heats.borrow()[cluster].as_of(&marks.rule, now)
     }
 
-    /// What things take in a cluster when nobody else is there.
+    /// What things take in a cluster when nobody else is there: as declared with its link, or by what a page takes alone.
     pub(crate) fn times(&self, marks: &Marks, cluster: usize) -> ClusterTimes {
-        let (quiet, modules) = (self.quiet.get(), marks.links.clusters[cluster].devices.len() as u32);
-        ClusterTimes { dma: quiet / 2, exe: quiet.since(quiet / 2), modules }
+        let cluster = &marks.links.clusters[cluster];
+        let page = cluster.times.unwrap_or_else(|| PageTimes::halves_of(self.quiet.get()));
+        page.with_modules(cluster.devices.len() as u32)
+    }
+
+    /// The same, if it is declared or has been seen often enough.
+    fn known_times(&self, marks: &Marks, cluster: usize) -> Option<ClusterTimes> {
+        let is_known = marks.links.clusters[cluster].times.is_some() || self.quiet.get() > Nanos::ZERO;
+        is_known.then(|| self.times(marks, cluster))
     }
 
     /// All clusters as the rule sees them; `has_room`: whether this reactor's next blocks go there.
@@ -214,15 +221,14 @@ impl Sight {
         let view = |(at, cluster): (usize, &crate::autonomics::links::Cluster)| {
             let heat = self.heat(marks, at, now);
             let has_room = cluster.devices.iter().any(|&dev| has_room(dev));
-            // Devices on a real machine tell nothing of switches.
-            ClusterView { switch: 0, bus_milli: heat.contended_milli(), heat, has_room }
+            ClusterView { switch: cluster.switch, bus_milli: heat.contended_milli(), heat, has_room }
         };
         marks.links.clusters.iter().enumerate().map(view).collect()
     }
 
     /// A device as the rule sees it.
-    pub(crate) fn module(&self, dev: DeviceIx, load: &DeviceLoad, has_room: bool) -> ModuleView {
-        let work = self.backlog(dev, load).0.checked_div(self.quiet.get().0).unwrap_or(0);
+    pub(crate) fn module(&self, times: &ClusterTimes, dev: DeviceIx, load: &DeviceLoad, has_room: bool) -> ModuleView {
+        let work = self.backlog(dev, load).0.checked_div(times.backlog(1).0).unwrap_or(0);
         ModuleView { requests: load.requests, pages: work.min(u32::MAX.into()) as u32, has_room }
     }
 
@@ -241,4 +247,53 @@ fn pages(bytes: u64) -> u64 {
 
 fn pages_before(ahead: &DeviceLoad) -> u64 {
     pages(ahead.reading + ahead.writing)
+}
+
+#[cfg(test)]
+mod tests {
+    use cygnus_runtime::DeviceInfo;
+
+    use crate::autonomics::links::{Link, Links};
+
+    use super::*;
+
+    /// Two devices behind a link whose times are known, and one behind none.
+    fn marks() -> Marks {
+        let device = |n| DeviceInfo { ix: DeviceIx(n), name: format!("d{n}"), size: 0, logical_block: 4096 };
+        let times = Some(PageTimes { dma: Nanos(5_120), exe: Nanos::micros(75) });
+        let link = Link { name: "bus".into(), devices: vec!["d0".into(), "d1".into()], switch: 3, times };
+        let (links, _) = Links::resolve(&[link], &[0, 1, 2].map(device), true).unwrap();
+        Marks::new(links, AutonomicsRule::for_blocks(1 << 30))
+    }
+
+    #[test]
+    fn declared_times_tell_contention_and_cold_links() {
+        let marks = marks();
+        let sight = Sight::new(&marks, Nanos::ZERO);
+        sight.quiet.set(Nanos::micros(90));
+        let (bus, other) = (sight.times(&marks, 0), sight.times(&marks, 1));
+        // Equations 1 and 2 by hand: 5.12 us * 2 + 75 us, and 5.12 of 80.12.
+        assert_eq!((bus.contended(1), bus.cold_below(1)), (Nanos(85_240), 63));
+        // Where nothing is declared half of what a page takes is the link's.
+        assert_eq!((other.contended(1), other.cold_below(1)), (Nanos::micros(90), 500));
+    }
+
+    #[test]
+    fn links_are_below_the_switches_that_are_declared() {
+        let marks = marks();
+        let views = Sight::new(&marks, Nanos::ZERO).clusters(&marks, |_| true, Nanos::ZERO);
+        assert_eq!(views.iter().map(|view| view.switch).collect::<Vec<_>>(), [3, 0]);
+    }
+
+    #[test]
+    fn a_link_whose_times_are_declared_is_judged_from_its_first_requests_on() {
+        let marks = marks();
+        let sight = Sight::new(&marks, Nanos::ZERO);
+        let read =
+            DeviceIo { dev: DeviceIx(0), class: IoClass::Read, bytes: BLOCK as u64, ahead: DeviceLoad::default() };
+        for _ in 0..marks.rule.look_after {
+            sight.ended(&marks, read, Nanos::micros(86), Nanos::secs(1));
+        }
+        assert!(marks.is_hot(0, Nanos::secs(1)));
+    }
 }

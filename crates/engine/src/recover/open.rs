@@ -464,7 +464,7 @@ fn marks(assembly: &Assembly, options: &OpenOptions, policies: &Policies) -> Res
     for error in unknown {
         options.log.line(&format!("open: {error}; not all members are here, so it may be one of the others"));
     }
-    Ok(Some(Marks::new(links, rule.for_one_of(options.reactors as u64))))
+    Ok(Some(Marks::new(links, rule.for_one_of(options.reactors as u32))))
 }
 
 fn fresh_volumes(state: &ArrayState, controllers: &Controllers) -> Vec<Arc<VolumeState>> {

@@ -178,7 +178,7 @@ fn a_slow_link_is_hardly_felt_when_data_moves_away_from_it() {
 fn moved_by_reads(paging: Paging) -> u64 {
     let world = World::new(12);
     let disks = make_with(&world, 3, 17, VolumeOptions { paging, ..VolumeOptions::default() });
-    let rule = AutonomicsRule { writes_per_second: 10_000, ..AutonomicsRule::for_blocks(1 << 20) };
+    let rule = AutonomicsRule { writes_per_day: 10_000 * 86_400, ..AutonomicsRule::for_blocks(1 << 20) };
     let how = OpenOptions { autonomics: Autonomics::By(rule), ..with(&["nic0:d0,d1,d2"], &Arc::default()) };
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
         disks[..3].iter().for_each(|&disk| world.slow_down(disk, 20));
@@ -213,7 +213,7 @@ fn what_moves_is_within_the_budget_and_rests() {
     let outcome = beside_a_slow_link(|log| with(&["nic0:d0,d1,d2"], log));
     let (told, written) = (told(&outcome.status), outcome.status.traffic.client_written);
     let earned = written * u64::from(told.write_percent) / 100
-        + (outcome.took.0 / 1_000_000_000 + 1) * told.writes_per_second
+        + (outcome.took.0 / 1_000_000_000 + 1) * told.writes_per_day / 86_400
         + told.saved_writes;
     assert!(told.moved() <= earned, "{} of {earned}", told.moved());
     if outcome.took < Nanos::secs(1) {

@@ -1,7 +1,6 @@
-//! Which drives of an array share a link: as a scenario says, or as the fabric has them.
+//! Which drives of an array share a link, as a scenario says. Those behind a fabric are told by [`crate::fabric::Modules`].
 
 use cygnus_engine::{Link, LinkError};
-use cygnus_fabric::Topology;
 use cygnus_runtime::{DeviceInfo, DeviceIx};
 use cygnus_types::BLOCK;
 use toml::Spanned;
@@ -22,16 +21,6 @@ pub(super) fn wrong(texts: &[Spanned<String>], drives: usize) -> Option<(&Spanne
     let drives: Vec<_> = (0..=u16::MAX).take(drives).map(drive).collect();
     let error = |n: usize| declared(&texts[..=n]).and_then(|links| Link::check_all(&links, &drives)).err();
     (0..texts.len()).find_map(|n| Some((&texts[n], error(n)?)))
-}
-
-/// The links of a fabric, with the first so many of its modules: those of a cluster share one.
-pub(super) fn of_fabric(topology: &Topology, drives: usize) -> Vec<Link> {
-    let drives = drives as u32;
-    let link = |cluster: usize| Link {
-        name: topology.cluster_name(cluster).into(),
-        devices: topology.modules_of(cluster).filter(|&n| n < drives).map(|n| drive_name(n as usize)).collect(),
-    };
-    (0..topology.clusters().len()).map(link).filter(|link| !link.devices.is_empty()).collect()
 }
 
 #[cfg(test)]

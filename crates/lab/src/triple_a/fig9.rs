@@ -14,7 +14,7 @@ pub struct Fig9;
 
 const NOTES: [&str; 2] = [
     "Means over workloads are arithmetic means of ratios. Measured from the 110th to the 150th millisecond. Budget: that of the paper's 16 TB.",
-    "Switches are not known to the engine: data moves across them too, so that websql's hot clusters, all below one, have as much room as others.",
+    "Data moves below its own switch, as in the paper, so that websql's hot clusters, all below one, have less room than others.",
 ];
 
 /// The cases that Figures 9 to 11 look at.

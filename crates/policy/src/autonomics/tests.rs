@@ -23,7 +23,12 @@ fn hot(since: Nanos) -> ClusterView {
 }
 
 fn plenty() -> WriteBudget {
-    WriteBudget { saved: 1_000_000, paid: Nanos::ZERO }
+    WriteBudget { by_writes: 1_000_000, ..WriteBudget::default() }
+}
+
+/// Everything, from a time on.
+fn paid_for(now: Nanos) -> WriteBudget {
+    WriteBudget { by_writes: u64::MAX / 2, paid: now, ..WriteBudget::default() }
 }
 
 fn around<'a>(clusters: &'a [ClusterView], now: Nanos) -> Surroundings<'a> {
@@ -96,13 +101,60 @@ fn writing_is_slow_beside_others_and_never_by_a_little() {
 
 #[test]
 fn what_was_taken_out_and_not_written_is_given_back() {
-    let (rule, mut budget) = (rule().for_one_of(1), WriteBudget::default());
+    let (rule, mut budget) = (rule(), WriteBudget::default());
     budget.written(&rule, 100);
-    assert!(budget.left() == 34 && budget.take(&rule, Nanos::ZERO, 34) && budget.left() == 0);
-    budget.give_back(4);
+    assert!(budget.left(&rule) == 34 && budget.take(&rule, Nanos::ZERO, 34) && budget.left(&rule) == 0);
+    budget.give_back(&rule, 4);
     assert!(!budget.take(&rule, Nanos::ZERO, 5) && budget.take(&rule, Nanos::ZERO, 4));
-    let half = rule.for_one_of(2);
-    assert_eq!((half.write_percent, half.writes_per_second), (17, rule.writes_per_second / 2));
+    // The clock had paid for three of ten; what was not written it gets back only if that is more than what it had not paid for.
+    let clock = WriteBudget { by_writes: 1000, by_clock: 300, ..WriteBudget::default() };
+    let after = |blocks| {
+        let (rule, mut budget) = (AutonomicsRule { writes_per_day: 0, ..rule }, clock);
+        assert!(budget.take(&rule, Nanos::ZERO, 10));
+        budget.give_back(&rule, blocks);
+        (budget.by_writes, budget.by_clock)
+    };
+    assert_eq!([0, 7, 8, 10].map(after), [(0, 0), (700, 0), (800, 100), (1000, 300)]);
+}
+
+#[test]
+fn deciders_share_the_whole_budget_however_many_they_are() {
+    let moved = |deciders: u32| -> u64 {
+        let rule = rule().for_one_of(deciders);
+        let each = |_| {
+            let mut budget = WriteBudget::default();
+            budget.written(&rule, 3_500);
+            (0..).take_while(|_| budget.take(&rule, Nanos::ZERO, 1)).count() as u64
+        };
+        (0..deciders).map(each).sum()
+    };
+    // 34 of a hundred are 1190 in all; a decider may keep less than a block.
+    assert_eq!([1, 2, 3, 7, 35, 70].map(moved), [1190, 1190, 1188, 1190, 1190, 1190]);
+    let queues = [1, 2, 3, 650, 1000].map(|deciders| rule().for_one_of(deciders).queue);
+    assert_eq!(queues, [650, 325, 216, 1, 1]);
+}
+
+#[test]
+fn the_clock_pays_small_arrays_too() {
+    // 16 MiB: 4096 blocks, a quarter of whose 3000 cycles in five years is a block in 51 s. A third of that, rounded down.
+    let rule = AutonomicsRule::for_blocks(4096).for_one_of(3);
+    let mut budget = WriteBudget::begun(Nanos::ZERO);
+    let moved = (1..=86_400).filter(|&second| budget.take(&rule, Nanos::secs(second), 1)).count();
+    assert_eq!((rule.writes_per_day, moved), (1683, 560));
+}
+
+#[test]
+fn writes_and_the_clock_pay_the_larger_of_both_and_not_their_sum() {
+    let rule = AutonomicsRule { write_percent: 50, writes_per_day: 10 * 86_400, ..rule() };
+    let moved = |written_a_second: u64| {
+        let mut budget = WriteBudget::begun(Nanos::ZERO);
+        let second = |n: u64| {
+            budget.written(&rule, written_a_second);
+            (0..).take_while(|_| budget.take(&rule, Nanos::secs(n), 1)).count()
+        };
+        (1..=100).map(second).sum::<usize>()
+    };
+    assert_eq!([0, 10, 20, 30].map(moved), [1000, 1000, 1000, 1500]);
 }
 
 #[test]
@@ -206,19 +258,28 @@ fn writes_are_redirected_without_a_budget_and_reads_are_not() {
 
 #[test]
 fn every_decision_is_counted() {
-    let reason = Reason::FullQueue { requests: 1, of: 2 };
-    let hot = Reason::HotCluster { latency: Nanos(2), contended: Nanos(1) };
     let mut counts = DecisionCounts::default();
     counts.count(&Decision::Fine, 9);
-    counts.count(&Decision::ToCluster { cluster: 0, reason: hot }, 2);
-    counts.count(&Decision::ToCluster { cluster: 0, reason }, 3);
-    counts.count(&Decision::ToModule { module: 0, reason }, 4);
-    for (obstacle, blocks) in [(Obstacle::NowhereCold, 5), (Obstacle::NoSibling, 6), (Obstacle::Budget, 7)] {
-        counts.count(&Decision::Stays { reason, obstacle }, blocks);
+    for (reason, more) in [
+        (Reason::HotCluster { latency: Nanos(2), contended: Nanos(1) }, 10),
+        (Reason::Late { backlog: Nanos(2), sla: Nanos(1) }, 20),
+        (Reason::FullQueue { requests: 1, of: 2 }, 30),
+    ] {
+        counts.count(&Decision::ToCluster { cluster: 0, reason }, more + 1);
+        counts.count(&Decision::ToModule { module: 0, reason }, more + 2);
+        for (obstacle, blocks) in [(Obstacle::NowhereCold, 3), (Obstacle::NoSibling, 4), (Obstacle::Budget, 5)] {
+            counts.count(&Decision::Stays { reason, obstacle }, more + blocks);
+        }
     }
-    let expected =
-        DecisionCounts { migrated: 2, expelled: 3, reshaped: 4, nowhere_cold: 5, no_sibling: 6, over_budget: 7 };
-    assert_eq!(counts, expected);
+    let of = |more: u64| OutcomeCounts {
+        to_cluster: more + 1,
+        to_module: more + 2,
+        nowhere_cold: more + 3,
+        no_sibling: more + 4,
+        over_budget: more + 5,
+    };
+    assert_eq!(counts, DecisionCounts { hot_cluster: of(10), late: of(20), full_queue: of(30) });
+    assert_eq!((counts.all(OutcomeCounts::moved), counts.all(|of| of.no_sibling)), (129, 72));
 }
 
 /// Clusters below two switches, with blocks of different heat in them.
@@ -281,19 +342,18 @@ proptest! {
         let rule = AutonomicsRule { look_after: 4, ..rule() };
         let left = vec![Vec::new(); blocks.len()];
         let mut world = World { blocks, heats: vec![ClusterHeat::default(); 8], left };
-        let (mut now, mut budget) = (Nanos::ZERO, WriteBudget { saved: u64::MAX / 2, paid: Nanos::ZERO });
+        let mut now = Nanos::ZERO;
         for (block, heat, millis) in changes {
             let count = world.blocks.len();
             world.blocks[block % count].1 = heat;
             now += Nanos::millis(millis);
-            budget.saved = u64::MAX / 2;
-            world.round(&rule, now, &mut budget);
+            world.round(&rule, now, &mut paid_for(now));
         }
         // From here on nothing changes any more.
         let moved_in = |world: &mut World, now: &mut Nanos, rounds: u32| -> u32 {
             (0..rounds).map(|_| {
                 *now += Nanos::millis(50);
-                world.round(&rule, *now, &mut WriteBudget { saved: u64::MAX / 2, paid: *now })
+                world.round(&rule, *now, &mut paid_for(*now))
             }).sum()
         };
         moved_in(&mut world, &mut now, 400);
@@ -304,11 +364,11 @@ proptest! {
     fn the_budget_is_never_exceeded(
         steps in prop::collection::vec((0_u64..2_000_000_000, 0_u64..500, 1_u32..40), 1..200),
         percent in 0_u32..100,
-        per_second in prop_oneof![Just(0_u64), 1_u64..100_000_000],
+        a_day in prop_oneof![Just(0_u64), 1_u64..100_000, 1_u64..10_000_000_000_000],
         saved in 1_u64..1000,
     ) {
         let rule = AutonomicsRule {
-            write_percent: percent, writes_per_second: per_second, saved_writes: saved, ..rule()
+            write_percent: percent, writes_per_day: a_day, saved_writes: saved, ..rule()
         };
         let (mut budget, mut now, mut clients, mut ours) = (WriteBudget::default(), Nanos::ZERO, 0_u64, 0_u64);
         let views = modules([0, 100, 0, 0]);
@@ -321,11 +381,11 @@ proptest! {
             let decision = rule.before_module(&here, &views, (1, pages, Carried::Read), false, &mut budget);
             counts.count(&decision, pages);
             ours += if matches!(decision, Decision::ToModule { .. }) { u64::from(pages) } else { 0 };
-            let earned = u128::from(clients) * u128::from(percent) * 10_000_000
-                + u128::from(now.0) * u128::from(per_second);
-            prop_assert!(u128::from(ours) * 1_000_000_000 <= earned, "{ours} for {clients} and {now}");
+            let earned = u128::from(clients) * u128::from(percent) * (NANOS_A_DAY / 100)
+                + u128::from(now.0) * u128::from(a_day);
+            prop_assert!(u128::from(ours) * NANOS_A_DAY <= earned, "{ours} for {clients} and {now}");
         }
-        prop_assert_eq!(counts.reshaped, ours);
+        prop_assert_eq!(counts.late.to_module, ours);
     }
 
     #[test]

@@ -6,13 +6,13 @@ use cygnus_control::paging::Pages;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, AutonomicsStatus, AvoidedStatus, Copies, DeviceCounters, DevicePace, DeviceStatus, GroupActivity,
-    GroupRole, GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, ParityBuffer, ParityInside, Patience,
-    RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    GroupRole, GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, OutcomeStatus, ParityBuffer, ParityInside,
+    Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
 use cygnus_host::place;
-use cygnus_policy::UntilFull;
+use cygnus_policy::{OutcomeCounts, UntilFull};
 use cygnus_types::BLOCK;
 
 /// A served array's status.
@@ -94,6 +94,11 @@ fn media(engine: &cygnus_engine::ArrayStatus) -> Vec<MediumStatus> {
     told.map(one).collect()
 }
 
+fn outcome(of: &OutcomeCounts) -> OutcomeStatus {
+    let OutcomeCounts { to_cluster, to_module, nowhere_cold, no_sibling, over_budget } = *of;
+    OutcomeStatus { to_other_links: to_cluster, to_siblings: to_module, nowhere_cold, no_sibling, over_budget }
+}
+
 fn autonomics(engine: &cygnus_engine::AutonomicsStatus) -> AutonomicsStatus {
     let shared = engine.clusters.iter().filter(|cluster| cluster.is_shared());
     let link = |cluster: &cygnus_engine::ClusterStatus| LinkStatus {
@@ -109,18 +114,16 @@ fn autonomics(engine: &cygnus_engine::AutonomicsStatus) -> AutonomicsStatus {
     AutonomicsStatus {
         links: shared.map(link).collect(),
         avoided: members.filter_map(avoided).collect(),
-        moved_off_links: engine.decisions.migrated,
-        moved_to_siblings: engine.decisions.reshaped,
-        moved_away: engine.decisions.expelled,
-        nowhere_better: engine.decisions.nowhere_cold + engine.decisions.no_sibling,
-        over_budget: engine.decisions.over_budget,
+        on_links: outcome(&engine.decisions.hot_cluster),
+        on_late: outcome(&engine.decisions.late),
+        on_full: outcome(&engine.decisions.full_queue),
         resting: engine.resting,
         no_room: engine.no_room,
         read_around: engine.read_around,
         steered_segments: engine.steered,
         left_segments: engine.left_early,
         budget_percent: engine.write_percent,
-        budget_per_second: engine.writes_per_second,
+        budget_per_day: engine.writes_per_day,
         budget_left: engine.budget_left,
     }
 }
