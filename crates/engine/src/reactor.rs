@@ -1,7 +1,6 @@
 //! One reactor's part of an array: its runtime, its writers, and what it needs to find devices and its peers.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -19,6 +18,7 @@ use crate::read::pace::Paces;
 use crate::shared::Shared;
 use crate::space::looks::Looks;
 use crate::write::grant::{Grant, Room};
+use crate::write::landing::Landing;
 use crate::write::lane::Lane;
 use crate::write::merging::Merging;
 use crate::write::offload::Lacking;
@@ -29,13 +29,6 @@ use crate::write::writer::{Writer, writers};
 /// How long acknowledged writes stay in memory at most before they are made durable without being asked to. It bounds
 /// what a power cut can take from a client that never flushes, and the part of the log that recovery must read.
 const DESTAGE_AFTER: Nanos = Nanos::secs(1);
-
-/// A stripe that is closed and not yet on the devices.
-struct Outstanding {
-    lane: Lane,
-    /// All of it is on the devices but parity that members are to compute from the copies that they have.
-    lacks_only_parity: bool,
-}
 
 /// See the module's text.
 pub(crate) struct Reactor {
@@ -58,7 +51,7 @@ pub(crate) struct Reactor {
     pub last_medium: Cell<Medium>,
     writers: [RefCell<Writer>; Lane::ALL.len()],
     /// Stripes closed and not yet on the devices.
-    outstanding: RefCell<BTreeMap<u64, Outstanding>>,
+    pub landing: Landing,
     /// Stripes that no flush has covered.
     pub unflushed: RefCell<UnflushedStripes>,
     /// What of open stripes lies in the transient areas of members.
@@ -99,7 +92,7 @@ impl Reactor {
             destaging: Cell::new(false),
             last_medium: Cell::default(),
             writers: writers(),
-            outstanding: RefCell::default(),
+            landing: Landing::default(),
             unflushed: RefCell::default(),
             transient: RefCell::default(),
             lacking: Lacking::default(),
@@ -167,10 +160,8 @@ impl Reactor {
 
     /// The sequence of a stripe that is closed; it counts as incomplete until [`Reactor::end_stripe`].
     pub(crate) fn number_stripe(&self, lane: Lane) -> u64 {
-        let mut outstanding = self.outstanding.borrow_mut();
-        let lowest = outstanding.keys().next().copied();
-        let seq = self.shared.stripes.take(self.index(), lowest);
-        outstanding.insert(seq, Outstanding { lane, lacks_only_parity: false });
+        let seq = self.shared.stripes.take(self.index(), self.landing.lowest());
+        self.landing.begins(seq, lane);
         if let Some(kept) = self.shared.kept.get() {
             kept.note_number(self.rt.id(), seq);
         }
@@ -179,17 +170,8 @@ impl Reactor {
 
     /// A stripe is on the devices.
     pub(crate) fn end_stripe(&self, seq: u64) {
-        let mut outstanding = self.outstanding.borrow_mut();
-        outstanding.remove(&seq);
-        self.shared.stripes.set_incomplete(self.index(), outstanding.keys().next().copied());
-    }
-
-    /// A stripe is on the devices but for parity that members are to compute, and they have copies of all of which that is the parity.
-    pub(crate) fn lacks_only_parity(&self, seq: u64) {
-        if let Some(stripe) = self.outstanding.borrow_mut().get_mut(&seq) {
-            stripe.lacks_only_parity = true;
-        }
-        self.progress.notify();
+        self.landing.ends(seq);
+        self.shared.stripes.set_incomplete(self.index(), self.landing.lowest());
     }
 
     /// Sends all of this reactor's open stripes on their way.
@@ -210,25 +192,7 @@ impl Reactor {
 
     /// Waits until all stripes of these lanes that this reactor has closed are on the devices.
     pub(crate) async fn until_landed(&self, lanes: &[Lane]) {
-        self.while_any_is_outstanding(|stripe| lanes.contains(&stripe.lane)).await;
-    }
-
-    /// The same, but not until members have computed the parity of what they have copies of: any m members may be lost without it too.
-    pub(crate) async fn until_landed_or_copied(&self, lanes: &[Lane]) {
-        self.while_any_is_outstanding(|stripe| lanes.contains(&stripe.lane) && !stripe.lacks_only_parity).await;
-    }
-
-    /// Waits while there is such a stripe among those that this reactor has closed before.
-    async fn while_any_is_outstanding(&self, is_such: impl Fn(&Outstanding) -> bool) {
-        let below = self.shared.stripes.next();
-        loop {
-            let progress = self.progress.wait();
-            let waiting = self.outstanding.borrow().range(..below).any(|(_, stripe)| is_such(stripe));
-            if !waiting {
-                return;
-            }
-            progress.await;
-        }
+        self.landing.until_landed(lanes, self.shared.stripes.next(), &self.progress).await;
     }
 
     /// Whether clients write faster than devices flush, so that they have to wait. Sees to a flush then.

@@ -141,7 +141,8 @@ impl Replicator {
                 self.close(lane);
             }
         }
-        self.reactor.until_landed_or_copied(Lane::OF_CLIENTS).await;
+        let (below, progress) = (self.reactor.shared.stripes.next(), &self.reactor.progress);
+        self.reactor.landing.until_landed_or_copied(Lane::OF_CLIENTS, below, progress).await;
         self.see_to_room();
     }
 

@@ -635,7 +635,7 @@ async fn finish_stripe(
     if stripe.converted() > 0 {
         let copied = reactor.complete_copies(&stripe, copies).await;
         if copied != Copied::InPart {
-            reactor.lacks_only_parity(stripe.seq());
+            reactor.landing.lacks_only_parity(stripe.seq(), &reactor.progress);
         }
         reactor.convert(&stripe, copied).await;
     }
