@@ -106,8 +106,8 @@ pub use cygnus_volume::{BlockVolume, Terms, VolumeSet};
 pub mod policy {
     pub use cygnus_engine::{Autonomics, Link, LinkError, MapRule};
     pub use cygnus_policy::{
-        HybridRule, ParityPlacement, Streams, UnknownPreset, UnknownStreams, UnknownUntilFull, UnknownVictim,
-        UntilFull, Victim,
+        HybridRule, PageTimes, ParityPlacement, Streams, UnknownPreset, UnknownStreams, UnknownUntilFull,
+        UnknownVictim, UntilFull, Victim,
     };
     pub use cygnus_types::{ParseAcknowledgedError, ParseMediumError, ParseSizeError, ParseUuidError};
 }
@@ -120,7 +120,7 @@ pub mod status {
         Readmitted, SegmentInfo, SpareStatus, Suspended, Traffic, Trouble, VolumeAfter,
     };
     pub use cygnus_format::{GroupState, MemberErrors, MemberState, Protection};
-    pub use cygnus_policy::{DecisionCounts, Lag, Suspicion};
+    pub use cygnus_policy::{DecisionCounts, Lag, OutcomeCounts, Suspicion};
     pub use cygnus_runtime::{Capabilities, DeviceClass, Resets, Zones};
 }
 
