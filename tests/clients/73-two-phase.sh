@@ -15,6 +15,7 @@ refused() {
     ! compgen -G "$DIR/bad*" >/dev/null || fail "create ${*:2} left files"
 }
 refused "goes with --protection two-phase" --preset log-raid --transient 1MiB
+refused "has no room for copies: use at least 32KiB" --preset fusion --transient 4KiB --raid 2+1
 refused "use --raid 3+1" --preset fusion --raid 3+0
 refused "does not go with --preset raid5" --preset raid5 --protection two-phase
 

@@ -184,8 +184,10 @@ tank: healthy, served; swan, 2 R-groups of 2+1
   space      4 GiB usable, 80 MiB of it live; volumes promise 4 GiB
   segment    8 MiB on each member; cleaned by rule circular
   written    400 MiB by clients, 100 MiB moved by cleaning: write amplification 1.25
+             800 MiB to members, parity, headers and copies included: 2.00 bytes for each byte of clients
   scrubbed   2 h 5 min ago
   if killed  all that was acknowledged is in /dev/shm/cygnus-01 (8 MiB) or on the members
+  ack        written: only members that lose power take what no flush has covered
   nbd        nbd://127.0.0.1:10809
   opened     after a clean stop, in 1.5 ms
 
@@ -205,6 +207,21 @@ VOLUME      SIZE    USED  CLIENTS  ACK
 tank/vol0  4 GiB  80 MiB        2  written
 ";
     assert_eq!(array(&tank(&[]), Paint::Plain), expect);
+}
+
+#[test]
+fn a_killed_server_is_said_to_lose_only_what_it_would() {
+    let mut status = tank(&[]);
+    status.kept = None;
+    for (level, expected) in [
+        (Acknowledged::Memory, "volumes at level memory have acknowledged and no flush has covered is lost"),
+        (Acknowledged::Written, "nothing that was acknowledged is lost: it is on the members"),
+        (Acknowledged::Durable, "nothing that was acknowledged is lost: it is on the members"),
+    ] {
+        status.volumes[0].ack = Ack(level);
+        let text = array(&status, Paint::Plain);
+        assert!(text.contains(expected) && text.contains(&format!("{level}: {}", level.may_lose())), "{text}");
+    }
 }
 
 #[test]

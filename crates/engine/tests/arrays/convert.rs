@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cygnus_engine::planted::{Bug, plant};
-use cygnus_engine::{Array, CreateOptions, Traffic, create};
+use cygnus_engine::{Array, CreateOptions, OpenOptions, Traffic, create};
 use cygnus_policy::{Preset, Streams};
 use cygnus_runtime::Runtime;
 use cygnus_sim::{DiskConfig, DiskId, Timing, World};
 use cygnus_types::{Acknowledged, ByteSize, Nanos};
 
 use crate::common::{block, ended, open, put};
-use crate::sessions::{MIB, options, session};
+use crate::sessions::{Lines, MIB, options, session};
 
 /// Blocks of the volume that are written, over and over.
 const SPAN: u64 = 700;
@@ -158,6 +158,31 @@ fn members_that_do_not_convert_get_their_parity_from_the_host() {
     });
     assert_eq!(traffic.converted_inside, 0);
     assert!(traffic.converted_here > 200, "{traffic:?}");
+}
+
+#[test]
+fn areas_without_room_for_a_whole_stripe_are_told_of() {
+    for (transient, is_told) in [(4 * MIB, false), (64 * 4096, true)] {
+        let world = World::new(5);
+        let disks = make(&world, Made { transient, ..Made::of((2, 1, 16 << 10)) });
+        let lines = std::sync::Arc::new(Lines::default());
+        session(&world, &disks, |rt, devices| {
+            let lines = lines.clone();
+            async move {
+                let array = Array::open(&rt, &devices, &OpenOptions::new(lines)).await.unwrap();
+                let inside = write(&rt, &array, 0, 1000).await.converted_inside;
+                assert_eq!(inside == 0, is_told, "{inside} blocks of parity inside");
+            }
+        });
+        let told = lines
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|line| line.contains("has no room for the copies of a whole"))
+            .count();
+        assert_eq!(told > 0, is_told, "told {told} times");
+    }
 }
 
 #[test]
