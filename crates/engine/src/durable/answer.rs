@@ -59,7 +59,7 @@ impl Answerer {
     }
 
     /// Brings what clients have changed on this reactor to the members: the stripe that is open, at the height it has reached or
-    /// by copies of what is new in it, and all that are on their way.
+    /// by copies of what is new in it, and all that are on their way, but for parity that members compute from copies.
     async fn settle(&self) {
         Replicator::of(&self.reactor).settle().await;
     }

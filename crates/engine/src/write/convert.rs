@@ -12,6 +12,10 @@
 //! ([`crate::write::beside`]) are told to stay, as the descriptions have to: then nothing need be durable before.
 //!
 //! A member that does not convert, for whatever reason, gets its parity from here.
+//!
+//! Answers do not wait for conversions, flushes do: once a stripe is in its places and all copies are made, any m members may be lost
+//! without the parity. Copies that are made as a stripe ends have no description; its headers, and the place of those that are
+//! described, tell recovery where they lie ([`crate::recover::backups`]).
 
 use std::rc::Rc;
 
