@@ -40,6 +40,7 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
 use crate::volume_state::VolumeState;
+use crate::write::summed::Summed;
 use crate::write::writer::Appended;
 
 /// Blocks beyond redundancy that a report lists; more are only counted.
@@ -297,8 +298,8 @@ impl Scrub {
             return Ok(false);
         }
         let (from, publish) = (self.reactor.place(entry), Publish::IfStill(entry));
-        let appended =
-            Mover::of(&self.reactor).append_moved(volume, lba, into.bytes(), publish, from, &self.moving).await;
+        let block = Summed::of(into.bytes());
+        let appended = Mover::of(&self.reactor).append_moved(volume, lba, block, publish, from, &self.moving).await;
         Ok(appended == Some(Appended::Done))
     }
 

@@ -312,7 +312,7 @@ mod tests {
         fn goes(&mut self, seg: SegIx, step: &Step) {
             let (table, was_written) = (&self.table, self.table.state(seg) == SegState::Sealed);
             match *step {
-                Step::Open => {
+                Step::Open if table.state(seg) == SegState::Free => {
                     table.open(seg, ReactorId(0), self.life, Protection::FullStripe { parity: 1 });
                     self.life += 1;
                 }
@@ -325,7 +325,12 @@ mod tests {
                         table.drop_live(Pba(u64::from(seg.0) * table.most_blocks()));
                     }
                 }
-                Step::Becomes(state) if table.state(seg) != SegState::Open => table.set_state(seg, state),
+                Step::Becomes(state) if table.state(seg).may_become(state) => {
+                    let is_needed = table.live(seg) > 0 || table.rescues(seg) > 0;
+                    if state != SegState::Free || !is_needed {
+                        table.set_state(seg, state);
+                    }
+                }
                 Step::Discards => table.note_discard(seg, self.life),
                 Step::Rescues { one_more: true } => table.add_rescue(seg),
                 Step::Rescues { one_more: false } if table.rescues(seg) > 0 => table.drop_rescue(seg),
@@ -333,7 +338,7 @@ mod tests {
                 Step::Turn => self.turn.goes_on((seg.0 % 2) as usize, 1, self.life, Nanos(0)),
                 Step::Busy if self.busy.contains(&seg) => self.busy.retain(|&busy| busy != seg),
                 Step::Busy => self.busy.push(seg),
-                Step::Seal { .. } | Step::Drop { .. } | Step::Becomes(_) | Step::Rescues { .. } => {}
+                Step::Open | Step::Seal { .. } | Step::Drop { .. } | Step::Becomes(_) | Step::Rescues { .. } => {}
             }
         }
 

@@ -61,7 +61,7 @@ pub(crate) fn keep_garbage(reactor: &Reactor) {
     for group in groups() {
         let Some(last) = table.of_group(group).filter(in_use).last() else { continue };
         for seg in table.of_group(group).filter(|&seg| seg < last && table.state(seg) == SegState::Free) {
-            table.set_state(seg, SegState::Sealed);
+            table.found(seg, SegState::Sealed);
         }
     }
     let next_segment_seq = reactor.home().space.borrow().next_segment_seq;

@@ -27,6 +27,7 @@ use crate::read::scan::FoundStripe;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
 use crate::write::streams;
+use crate::write::summed::Summed;
 use crate::write::writer::{Appended, Writer};
 
 /// Blocks of a run that is read while clients' reads go first: what they may have to wait behind.
@@ -254,20 +255,20 @@ impl Mover {
     /// Moves one block, rebuilding it first if its column did not deliver it intact.
     pub(super) async fn move_block(&self, block: &Live, source: Source<'_>, how: &Moving, result: &mut Moved) {
         let rebuilt;
-        let (data, is_bad) = match source {
+        let (moved, is_bad) = match source {
             // Nearly all are, and need no memory of their own.
-            Source::Intact(data) => (data, false),
+            Source::Intact(data) => (Summed::as_verified(data, block.entry.crc()), false),
             source => {
                 rebuilt = self.reactor.rt.alloc(BLOCK).full();
-                let Some(obtained) = self.obtain(block, source, &rebuilt, how, result).await else { return };
-                obtained
+                let Some((data, is_bad)) = self.obtain(block, source, &rebuilt, how, result).await else { return };
+                (Summed::of(data), is_bad)
             }
         };
         if how.only_looks {
             return;
         }
         let publish = Publish::Move(block.current, block.entry.seq());
-        let appended = self.append_moved(&block.volume, block.lba, data, publish, block.place, how).await;
+        let appended = self.append_moved(&block.volume, block.lba, moved, publish, block.place, how).await;
         self.note(block, appended, is_bad, result);
     }
 
@@ -348,12 +349,12 @@ impl Mover {
         &self,
         volume: &VolumeState,
         lba: Lba,
-        data: &[u8],
+        block: Summed<'_>,
         publish: Publish,
         from: Place,
         how: &Moving,
     ) -> Option<Appended> {
-        let append = |writer: &mut Writer| writer.append(&self.reactor, volume, lba, data, publish);
+        let append = |writer: &mut Writer| writer.append(&self.reactor, volume, lba, block, publish);
         self.append_when_room(volume, (lba, 1), append, from, how).await
     }
 

@@ -18,6 +18,7 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
 use crate::write::streams::leaves_flash;
+use crate::write::summed::Summed;
 use crate::write::writer::Appended;
 
 /// Sends away what is cold: see the module's text. On the home reactor.
@@ -151,7 +152,8 @@ impl Demoter {
         }
         let publish = if planted::is(Bug::DemotedBlindly) { Publish::Always } else { Publish::Rehome(entry) };
         let from = reactor.place(entry);
-        let moved = Mover::of(reactor).append_moved(volume, lba, data.bytes(), publish, from, &Moving::mending()).await;
+        let block = Summed::of(data.bytes());
+        let moved = Mover::of(reactor).append_moved(volume, lba, block, publish, from, &Moving::mending()).await;
         moved.is_some_and(|moved| moved != Appended::NoRoom)
     }
 }

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cygnus_format::Place;
-use cygnus_parity as parity;
 use cygnus_runtime::BufSlice;
 use cygnus_types::{BLOCK, Lba};
 
@@ -13,6 +12,7 @@ use crate::reactor::Reactor;
 use crate::read::page_check::{blocks_of, is_page};
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
+use crate::write::summed::Summed;
 use crate::write::writer::Appended;
 
 /// Blocks that a device has delivered, one behind the other, and that were what the map said.
@@ -50,9 +50,10 @@ impl Delivered<'_> {
         let data = self.data.part(piece.start * BLOCK..piece.end * BLOCK);
         let mut writer = reactor.writer(lane).borrow_mut();
         if piece.len() == 1 {
-            let is_it = !entry.is_of_page() && entry.matches(parity::checksum::crc32c(data));
+            let block = Summed::of(data);
+            let is_it = !entry.is_of_page() && entry.matches(block.crc());
             return match is_it {
-                true => writer.append(reactor, self.volume, lba, data, Publish::Rehome(entry)),
+                true => writer.append(reactor, self.volume, lba, block, Publish::Rehome(entry)),
                 false => Appended::Changed,
             };
         }

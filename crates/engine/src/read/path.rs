@@ -22,6 +22,7 @@ use crate::space::segments::SegIx;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
 use crate::write::streams;
+use crate::write::summed::Summed;
 use crate::write::writer::Appended;
 
 impl Reactor {
@@ -265,7 +266,7 @@ fn append_restored(
     let lane = streams::lane_of_moved(reactor, volume, lba, reactor.shared.medium(place.group));
     let mut writer = reactor.writer(lane).borrow_mut();
     match data.len() / BLOCK {
-        1 => writer.append(reactor, volume, lba, data.bytes(), Publish::IfStill(entry)),
+        1 => writer.append(reactor, volume, lba, Summed::of(data.bytes()), Publish::IfStill(entry)),
         blocks => {
             let were = blocks_of(entry, blocks);
             let how = PublishPage::IfStill { were: &were[..blocks], same: all_of(blocks) };

@@ -183,7 +183,7 @@ impl Loader {
             row = stripe.common.end_row();
         }
         let seg = self.reactor.shared.segments.index(from.group, from.segment);
-        self.reactor.shared.segments.set_state(seg, SegState::Meta);
+        self.reactor.shared.segments.found(seg, SegState::Meta);
         Ok(())
     }
 

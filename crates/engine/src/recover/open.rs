@@ -603,13 +603,13 @@ pub(crate) fn sort_segments(reactor: &Rc<Reactor>, state: &ArrayState, steps: &m
         // What a next recovery would still have to read stays until a checkpoint makes it superfluous.
         let needed = shared.segments.newest_discard(seg) > 0 || shared.segments.rescues(seg) > 0;
         if shared.segments.live(seg) > 0 || needed {
-            shared.segments.set_state(seg, SegState::Sealed);
+            shared.segments.found(seg, SegState::Sealed);
         }
     }
     // Both checkpoints' segments stay, the older one's too though it was not read.
     let older = state.roots.iter().flatten().flat_map(|r| &r.segments);
     for at in older.filter(|s| s.use_of == cygnus_format::RootUse::Pages) {
-        shared.segments.set_state(shared.segments.index(at.group, at.segment), SegState::Meta);
+        shared.segments.found(shared.segments.index(at.group, at.segment), SegState::Meta);
     }
     let next_segment_seq = reactor.home().space.borrow().next_segment_seq;
     *reactor.home().space.borrow_mut() = Space::new(shared, next_segment_seq);

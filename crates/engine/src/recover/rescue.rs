@@ -13,6 +13,7 @@ use crate::recover::replay::Rescue;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
 use crate::write::streams;
+use crate::write::summed::Summed;
 use crate::write::writer::Appended;
 
 /// What became of blocks in torn stripes that had no other safe place.
@@ -83,7 +84,7 @@ async fn rewrite(reactor: &Rc<Reactor>, rescue: &Rescue, wait: Wait) -> Result<b
         let publish = Publish::Move(volume.controller.locate(rescue.lba), rescue.seq);
         let appended = {
             let mut writer = reactor.writer(lane.unwrap_or(usual)).borrow_mut();
-            writer.append(reactor, &volume, rescue.lba, &rescue.data, publish)
+            writer.append(reactor, &volume, rescue.lba, Summed::of(&rescue.data), publish)
         };
         match appended {
             Appended::Done => return Ok(true),

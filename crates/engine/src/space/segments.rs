@@ -150,7 +150,35 @@ impl SegmentTable {
         self.at(seg).residence.state()
     }
 
+    /// A segment goes on to its next state.
+    ///
+    /// # Panics
+    /// If it may not from where it is: what it holds would be overwritten, or kept for ever.
     pub(crate) fn set_state(&self, seg: SegIx, state: SegState) {
+        let was = self.state(seg);
+        assert!(was.may_become(state), "{seg:?} is {} and cannot become {}", was.word(), state.word());
+        if matches!(state, SegState::Free | SegState::Withheld) {
+            // What is given out next must hold nothing: it will be overwritten.
+            assert_eq!((self.live(seg), self.rescues(seg)), (0, 0), "{seg:?}, {}, is needed", was.word());
+        }
+        self.store_state(seg, state);
+    }
+
+    /// What an opening, before anything is written, finds a segment to be of which it knew nothing yet.
+    ///
+    /// # Panics
+    /// If the segment has been given out.
+    pub(crate) fn found(&self, seg: SegIx, state: SegState) {
+        let was = self.state(seg);
+        assert!(
+            matches!(was, SegState::Free | SegState::Withheld | SegState::Sealed | SegState::Meta),
+            "{seg:?} is {}",
+            was.word()
+        );
+        self.store_state(seg, state);
+    }
+
+    fn store_state(&self, seg: SegIx, state: SegState) {
         // Only the home reactor makes a segment damaged, and only there that ends.
         if state == SegState::Damaged || self.state(seg) == SegState::Damaged {
             let (was, is) = (self.state(seg) == SegState::Damaged, state == SegState::Damaged);
@@ -192,7 +220,11 @@ impl SegmentTable {
     }
 
     /// Marks a segment open, which is to be protected so, and says which reactor holds what is not on the devices yet.
+    ///
+    /// # Panics
+    /// If it was not free.
     pub(crate) fn open(&self, seg: SegIx, owner: ReactorId, life: u64, protection: Protection) {
+        assert_eq!(self.state(seg), SegState::Free, "{seg:?} was given out");
         self.set_protection(seg, protection);
         let segment = self.at(seg);
         segment.live.store(0, Ordering::Relaxed);

@@ -11,6 +11,7 @@ use crate::reactor::Reactor;
 use crate::read::page_check::all_of;
 use crate::volume_state::VolumeState;
 use crate::write::path::merge_block;
+use crate::write::summed::Summed;
 use crate::write::writer::{Appended, Writer};
 
 /// Blocks from `lba` on that are of one page, of at most so many, and whether they are all of it.
@@ -36,7 +37,7 @@ pub(crate) fn append(writer: &mut Writer, reactor: &Rc<Reactor>, volume: &Volume
             let alone = volume.controller.has_fine_room(len as u64);
             let mut each = part.chunks_exact(BLOCK).enumerate();
             let goes = |(n, block)| {
-                let appended = writer.append(reactor, volume, at.plus(n as u64), block, Publish::Always);
+                let appended = writer.append(reactor, volume, at.plus(n as u64), Summed::of(block), Publish::Always);
                 appended == Appended::Done
             };
             if !alone || !each.all(goes) {
@@ -72,6 +73,7 @@ pub(crate) async fn write_piece(
 /// Writes blocks that get entries of their own.
 async fn write_alone(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba, data: &[u8]) -> Result<(), VolumeError> {
     for (at, block) in (lba.0..).map(Lba).zip(data.chunks_exact(BLOCK)) {
+        let block = Summed::of(block);
         let append = |writer: &mut Writer| writer.append(reactor, volume, at, block, Publish::Always);
         reactor.append_waiting(volume, at, 1, append).await?;
     }

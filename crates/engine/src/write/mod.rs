@@ -19,6 +19,7 @@ pub(crate) mod residence;
 pub(crate) mod room;
 pub(crate) mod streams;
 pub(crate) mod stripe;
+pub(crate) mod summed;
 pub(crate) mod transient;
 pub(crate) mod unflushed;
 pub(crate) mod writer;

@@ -17,6 +17,7 @@ use crate::volume_state::VolumeState;
 use crate::write::by_page;
 use crate::write::lane::Lane;
 use crate::write::streams;
+use crate::write::summed::Summed;
 use crate::write::writer::{Appended, Writer};
 
 /// Blocks (256 KiB, some 60 us) that a write copies before others get their turn.
@@ -40,7 +41,7 @@ fn append_now(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba, data: &[u8]
         appended = by_page::append(&mut writer, reactor, volume, lba, data) as u64;
     } else {
         for block in data.chunks_exact(BLOCK) {
-            match writer.append(reactor, volume, lba.plus(appended), block, Publish::Always) {
+            match writer.append(reactor, volume, lba.plus(appended), Summed::of(block), Publish::Always) {
                 Appended::Done => appended += 1,
                 Appended::NoRoom => break,
                 Appended::Changed => unreachable!("only conditional writes can find the block changed"),
@@ -59,7 +60,8 @@ async fn write_next(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba, data:
     if volume.paging.is_by_pages() {
         return Box::pin(by_page::write_piece(reactor, volume, lba, data)).await;
     }
-    let append = |writer: &mut Writer| writer.append(reactor, volume, lba, &data[..BLOCK], Publish::Always);
+    let block = Summed::of(&data[..BLOCK]);
+    let append = |writer: &mut Writer| writer.append(reactor, volume, lba, block, Publish::Always);
     reactor.append_waiting(volume, lba, 1, append).await?;
     Ok(1)
 }
@@ -77,7 +79,8 @@ pub(super) async fn merge_block(
     loop {
         let entry = reactor.read_block(volume, lba, &view).await?;
         view.copy_from(within, data);
-        let append = |writer: &mut Writer| writer.append(reactor, volume, lba, view.bytes(), Publish::IfStill(entry));
+        let merged = Summed::of(view.bytes());
+        let append = |writer: &mut Writer| writer.append(reactor, volume, lba, merged, Publish::IfStill(entry));
         if reactor.append_waiting(volume, lba, 1, append).await? == Appended::Done {
             return Ok(());
         }

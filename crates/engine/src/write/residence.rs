@@ -39,6 +39,23 @@ impl SegState {
         }
     }
 
+    /// Whether a segment in service may go from this state to that one. What holds data is given out again only by way of
+    /// [`Pending`](Self::Pending), where somebody makes sure that nothing there is needed.
+    pub(crate) fn may_become(self, next: Self) -> bool {
+        use SegState::{Damaged, Free, Meta, Open, Pending, Sealed, Withheld};
+        match self {
+            Free => matches!(next, Free | Open | Withheld),
+            // A grant that was not used goes back.
+            Open => matches!(next, Sealed | Meta | Free | Withheld),
+            Sealed => matches!(next, Sealed | Pending | Damaged),
+            // What replaced its blocks was lost with a device's cache: they are current again.
+            Pending => matches!(next, Pending | Sealed | Free | Withheld),
+            Meta => matches!(next, Sealed | Pending),
+            Damaged => matches!(next, Damaged | Sealed | Pending),
+            Withheld => matches!(next, Withheld | Free),
+        }
+    }
+
     fn from_byte(byte: u8) -> Self {
         match byte {
             0 => Self::Free,
@@ -105,5 +122,27 @@ impl Residence {
     pub(crate) fn still_holds(&self, life: u64) -> bool {
         let given_back = matches!(self.state(), SegState::Free | SegState::Pending | SegState::Withheld);
         !given_back && self.life() == life
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SegState::{self, Damaged, Free, Meta, Open, Pending, Sealed, Withheld};
+
+    const ALL: [SegState; 7] = [Free, Open, Sealed, Pending, Meta, Damaged, Withheld];
+
+    #[test]
+    fn what_holds_data_is_given_out_again_only_by_way_of_pending() {
+        for state in [Sealed, Meta, Damaged] {
+            assert!(state.may_become(Pending));
+            let leads_out = |next: &SegState| matches!(next, Free | Open | Withheld) && state.may_become(*next);
+            assert_eq!(ALL.iter().copied().find(leads_out), None, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_free_is_opened() {
+        let opens: Vec<_> = ALL.into_iter().filter(|state| state.may_become(Open)).collect();
+        assert_eq!(opens, [Free]);
     }
 }

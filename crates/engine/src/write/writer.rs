@@ -27,6 +27,7 @@ use crate::write::offload::{Copied, LastCopies, Offload};
 use crate::write::page::Page;
 use crate::write::replicate::standing_of;
 use crate::write::stripe::{Closing, Moved, Stripe, StripePlace};
+use crate::write::summed::Summed;
 use crate::write::unflushed::OF_ZEROS;
 
 /// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
@@ -293,12 +294,12 @@ impl Writer {
         reactor: &Rc<Reactor>,
         volume: &VolumeState,
         lba: Lba,
-        data: &[u8],
+        block: Summed<'_>,
         publish: Publish,
     ) -> Appended {
         let Some(stripe) = self.stripe_with_room(reactor) else { return Appended::NoRoom };
         let shared = &reactor.shared;
-        let (spot, crc) = (stripe.next_spot(), parity::checksum::crc32c(data));
+        let (spot, crc) = (stripe.next_spot(), block.crc());
         let entry = MapEntry::new(spot.pba, crc);
         // A volume that is being deleted gets no blocks any more from those that move them.
         if !matches!(publish, Publish::Always) && volume.is_gone() {
@@ -308,7 +309,7 @@ impl Writer {
         else {
             return Appended::Changed;
         };
-        stripe.commit(&spot, Entry::new(kind, volume.id, lba, seq, crc), data);
+        stripe.commit(&spot, Entry::new(kind, volume.id, lba, seq, crc), block.data());
         stripe.note_move(publish);
         // What is moved was verified; a block of a page can be verified by itself in no other way.
         let is_moved = matches!(publish, Publish::Move(..) | Publish::Rehome(_));
