@@ -71,6 +71,8 @@ pub struct Outcome {
     pub cores: u64,
     /// Time that those cores worked, in thousandths of the run's: 1000 is one whole core; 0 if they are not modelled.
     pub cpu_milli: u64,
+    /// The same of the core that worked most: nothing that it alone does can go faster than until this is 1000.
+    pub busiest_core_milli: u64,
     /// Totals of the drives, after the aging.
     pub devices: Vec<DeviceTotals>,
     /// Clusters of the fabric, if there is one, after the last sample that lies within the ramp.
@@ -357,6 +359,12 @@ pub(crate) fn per_second(count: u64, span_ns: u64) -> u64 {
     (u128::from(count) * 1_000_000_000).checked_div(u128::from(span_ns)).unwrap_or(0) as u64
 }
 
+/// Whether a sample of `span` that ends at `at` begins after the ramp. The first one may begin before the start, by what the array's
+/// core had yet to do then.
+pub(crate) fn is_measured(at: u64, span: u64, ramp: u64) -> bool {
+    at >= ramp + span
+}
+
 /// Standard deviation of the values divided by their mean, in thousandths; 0 of none.
 pub(crate) fn variation_milli(values: &[u64]) -> u64 {
     let count = values.len().max(1) as u128;
@@ -370,6 +378,12 @@ pub(crate) fn variation_milli(values: &[u64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sample_that_begins_before_the_start_is_not_measured() {
+        assert!(!is_measured(10, 11, 0));
+        assert!(is_measured(10, 10, 0) && is_measured(30, 10, 20) && !is_measured(29, 10, 20));
+    }
 
     #[test]
     fn variation_of_known_series() {

@@ -20,7 +20,8 @@ pub(crate) struct Snapshot {
     pub activity: Activity,
     pub devices: Vec<DeviceTotals>,
     pub wear: Vec<(u32, u32)>,
-    pub cpu: Nanos,
+    /// Time that each of the array's cores has worked; none where they are not modelled.
+    pub cpu: Vec<Nanos>,
     /// Of the fabric, if there is one.
     pub clusters: Vec<ClusterCounters>,
     link: [(u64, Nanos); 2],
@@ -34,10 +35,15 @@ impl Snapshot {
             activity: bed.home().store.activity(),
             devices: bed.disks.iter().map(|&disk| device(bed, disk)).collect(),
             wear: bed.disks.iter().map(|&disk| bed.world.model_wear(disk).unwrap_or_default()).collect(),
-            cpu: Nanos(bed.seats.iter().map(|seat| bed.world.cpu_busy(seat.reactor).0).sum()),
+            cpu: bed.seats.iter().map(|seat| bed.world.cpu_busy(seat.reactor)).collect(),
             clusters: bed.world.clusters(),
             link: [Way::ToArray, Way::ToClient].map(link),
         }
+    }
+
+    /// Time that each of the array's cores has worked since then.
+    pub fn worked_since(&self, earlier: &Self) -> impl Iterator<Item = Nanos> {
+        self.cpu.iter().zip(&earlier.cpu).map(|(after, before)| Nanos(after.0 - before.0))
     }
 }
 
@@ -108,7 +114,7 @@ fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) 
         front_end: standing.front_end,
         cleaning: standing.cleaning,
         pressure_ns: standing.pressure_ns,
-        cpu_ns: after.cpu.0 - before.cpu.0,
+        cpu_ns: after.worked_since(before).map(|core| core.0).sum(),
         link_bytes: std::array::from_fn(|way| after.link[way].0 - before.link[way].0),
         link_ns: std::array::from_fn(|way| after.link[way].1.0 - before.link[way].1.0),
         devices: (0..after.devices.len()).map(device).collect(),

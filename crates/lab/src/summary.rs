@@ -6,8 +6,8 @@ use cygnus_workload::Kind;
 
 use crate::client::Shared;
 use crate::outcome::{
-    ClusterRow, DeviceTotals, LatencyRow, OperationRow, Outcome, RoleRow, Sample, milli, per_million, per_second,
-    variation_milli,
+    ClusterRow, DeviceTotals, LatencyRow, OperationRow, Outcome, RoleRow, Sample, is_measured, milli, per_million,
+    per_second, variation_milli,
 };
 use crate::sampler::Snapshot;
 use crate::scenario::{ArraySection, Scenario};
@@ -51,6 +51,8 @@ impl Ended<'_> {
         let (programmed, collected) =
             devices.iter().fold((0, 0), |(p, c), device| (p + device.pages_programmed, c + device.pages_collected));
         let written_pages: u64 = devices.iter().map(|device| device.written_bytes / 4096).sum();
+        let time = self.after.at.since(self.before.at).0;
+        let worked = || self.after.worked_since(&self.before).map(|core| core.0);
         debug_assert!(collected <= programmed, "collected pages are programmed pages");
         Outcome {
             scenario: self.scenario.name().into(),
@@ -83,7 +85,8 @@ impl Ended<'_> {
                 after.victim_capacity - before.victim_capacity,
             ),
             cores: self.bed.seats.len() as u64,
-            cpu_milli: milli(self.after.cpu.0 - self.before.cpu.0, self.after.at.since(self.before.at).0),
+            cpu_milli: milli(worked().sum(), time),
+            busiest_core_milli: milli(worked().max().unwrap_or(0), time),
             memory: self.bed.world.memory(),
             map_bytes: self.bed.home().store.map_bytes(),
             metadata_per_million: per_million(after.metadata_blocks - before.metadata_blocks, user + moved),
@@ -96,7 +99,7 @@ impl Ended<'_> {
 
     fn variation(&self, samples: &[Sample]) -> u64 {
         let ramp = self.shared.measured_from.since(self.shared.start).0;
-        let measured = samples.iter().filter(|sample| sample.at_ns - sample.span_ns >= ramp);
+        let measured = samples.iter().filter(|sample| is_measured(sample.at_ns, sample.span_ns, ramp));
         let rates: Vec<u64> =
             measured.map(|sample| per_second(sample.reads[1] + sample.writes[1], sample.span_ns)).collect();
         variation_milli(&rates)

@@ -1,5 +1,6 @@
-//! Beyond the papers: the same comparison on drives that the papers did not have, and where SWAN must break.
+//! Beyond the papers: the same comparison on drives that the papers did not have, where SWAN must break, and what more cores give.
 
+mod cores;
 mod mechanisms;
 mod nvme;
 mod qlc;
@@ -7,6 +8,7 @@ mod regimes;
 mod rivals;
 mod utilisation;
 
+pub use cores::Cores;
 pub use mechanisms::Mechanisms;
 pub use nvme::Nvme;
 pub use qlc::Qlc;

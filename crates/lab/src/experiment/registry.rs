@@ -54,6 +54,7 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &beyond::Qlc,
     &beyond::Utilisation,
     &beyond::Mechanisms,
+    &beyond::Cores,
     &beyond::Regimes,
 ];
 

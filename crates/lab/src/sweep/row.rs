@@ -56,6 +56,7 @@ impl Rows {
             "victims",
             "victims_valid",
             "cpu_cores",
+            "busiest_core",
             "error",
         ]));
         columns
@@ -152,7 +153,7 @@ fn numbers(outcome: &Outcome) -> Vec<String> {
     cells.extend(shares.map(fixed));
     let counts: [&dyn Display; 2] = [&outcome.rotations, &outcome.victims];
     cells.extend(counts.map(ToString::to_string));
-    cells.extend([outcome.victim_valid_milli, outcome.cpu_milli].map(fixed));
+    cells.extend([outcome.victim_valid_milli, outcome.cpu_milli, outcome.busiest_core_milli].map(fixed));
     cells
 }
 
