@@ -193,7 +193,7 @@ impl Report {
         }
     }
 
-    /// For people.
+    /// The findings line by line, and a sentence about the array as a whole.
     pub fn text(&self, paint: Paint) -> String {
         let mut out = String::new();
         for finding in &self.findings {

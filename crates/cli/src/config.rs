@@ -32,12 +32,12 @@
 use crate::args::array::CreateArgs;
 use crate::args::serve::ServeArgs;
 use crate::args::values::{
-    Cleaning, Interval, Parity, Percent, Preset, Protection, SegmentSize, Size, Span, Streams, whole_blocks,
+    Cleaning, Interval, Parity, Percent, Preset, Protection, SegmentSize, Size, Span, Streams, ValueError, whole_blocks,
 };
 use cygnus_control::media::MediumName;
 use cygnus_format::Raids;
-use cygnus_host::{ArrayName, place};
-use cygnus_target::ListenAddress;
+use cygnus_host::{ArrayName, BadName, place};
+use cygnus_target::{ListenAddress, ListenError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,20 +55,57 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// It says something that is not understood.
-    #[error("{path}: {message}", path = path.display())]
+    #[error("{path}: {why}", path = path.display())]
     Content {
         /// The file.
         path: PathBuf,
         /// Where in it, and what.
-        message: String,
+        why: WrongConfig,
     },
+}
+
+/// What is wrong in a configuration file, and in which section.
+#[derive(Debug, Error)]
+pub enum WrongConfig {
+    /// A line is no TOML, or a key or value is none that is known; the words have the line.
+    #[error("{}", .0.to_string().trim_end())]
+    Text(#[from] toml::de::Error),
+    /// No array can have this name.
+    #[error("[array.{name}]: {error}")]
+    Name {
+        /// What is there.
+        name: String,
+        /// What names are.
+        error: BadName,
+    },
+    /// A size is not of whole blocks.
+    #[error("[array.{name}] {key}: {error}")]
+    Size {
+        /// The array.
+        name: String,
+        /// Which size.
+        key: &'static str,
+        /// What sizes are.
+        error: ValueError,
+    },
+    /// Nobody can listen there.
+    #[error("[array.{name}.serve] nbd: {error}")]
+    Address {
+        /// The array.
+        name: String,
+        /// What addresses are.
+        error: ListenError,
+    },
+    /// Something that an array needs is 0.
+    #[error("[array.{0}]: groups, reactors and max-connections are at least 1")]
+    Zero(String),
 }
 
 /// What the file says.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
-    /// As `--state`.
+    /// The state directory, where `--state` does not name another one.
     pub state: Option<PathBuf>,
     /// Arrays by name.
     #[serde(default)]
@@ -122,24 +159,25 @@ impl Config {
     pub fn load(path: Option<&Path>) -> Result<Self, ConfigError> {
         let Some(path) = path else { return Ok(Self::default()) };
         let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
-        let mut config = Self::parse(&text).map_err(|message| ConfigError::Content { path: path.into(), message })?;
+        let mut config = Self::parse(&text).map_err(|why| ConfigError::Content { path: path.into(), why })?;
         config.resolve(path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let config: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
+    fn parse(text: &str) -> Result<Self, WrongConfig> {
+        let config: Self = toml::from_str(text)?;
         for (name, array) in &config.array {
-            name.parse::<ArrayName>().map_err(|error| format!("[array.{name}]: {error}"))?;
+            let of = || name.clone();
+            name.parse::<ArrayName>().map_err(|error| WrongConfig::Name { name: of(), error })?;
             for (key, size) in [("create", array.create), ("chunk", array.chunk), ("transient", array.transient)] {
-                size.map_or(Ok(()), |size| whole_blocks(size.0).map(drop))
-                    .map_err(|error| format!("[array.{name}] {key}: {error}"))?;
+                let checked = size.map_or(Ok(()), |size| whole_blocks(size.0).map(drop));
+                checked.map_err(|error| WrongConfig::Size { name: of(), key, error })?;
             }
             for address in &array.serve.nbd {
-                address.parse::<ListenAddress>().map_err(|error| format!("[array.{name}.serve] nbd: {error}"))?;
+                address.parse::<ListenAddress>().map_err(|error| WrongConfig::Address { name: of(), error })?;
             }
             if array.groups == Some(0) || array.serve.reactors == Some(0) || array.serve.max_connections == Some(0) {
-                return Err(format!("[array.{name}]: groups, reactors and max-connections are at least 1"));
+                return Err(WrongConfig::Zero(of()));
             }
         }
         Ok(config)
@@ -281,7 +319,7 @@ mod tests {
             ("[array.tank.serve]\nscrub-every = '30 days'", "such as 90s"),
             ("[array.tank", "TOML parse error at line 1"),
         ] {
-            let error = Config::parse(text).unwrap_err();
+            let error = Config::parse(text).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
     }

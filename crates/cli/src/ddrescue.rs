@@ -32,7 +32,7 @@ impl Map {
         }
     }
 
-    /// All runs.
+    /// All runs of equal status, in bytes, in the order of their offsets and without gaps.
     pub fn runs(&self) -> &[(Range<u64>, Status)] {
         &self.0
     }

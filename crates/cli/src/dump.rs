@@ -14,7 +14,7 @@ use cygnus_host::members::{Assembly, Member};
 use cygnus_types::{BLOCK, ByteSize, Constraint, GroupId, SegmentId};
 use serde::Serialize;
 
-/// The superblocks.
+/// What `array dump` answers: superblocks, checkpoints and segments as they are on the members.
 #[derive(Debug, Serialize)]
 pub struct ArrayDump {
     name: String,
@@ -144,7 +144,7 @@ struct DiscardDump {
 /// What of the segments is wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection {
-    /// Only this R-group.
+    /// The number of the only R-group that is shown; all if not given.
     pub group: Option<u16>,
     /// Only this segment, with its entries.
     pub segment: Option<u32>,
@@ -335,7 +335,7 @@ fn kind_word(kind: Kind) -> &'static str {
 }
 
 impl ArrayDump {
-    /// For people.
+    /// The tables of it.
     pub fn text(&self, paint: Paint) -> String {
         let mut out = self.head(paint);
         out.push('\n');

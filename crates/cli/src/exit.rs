@@ -31,7 +31,7 @@ impl Exit {
         (Self::Unknown, "unknown: the server did not live to say whether it made the change"),
     ];
 
-    /// The number.
+    /// The exit status that the shell sees.
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,

@@ -6,7 +6,7 @@ use cygnus_lab::{KeptRun, Provenance};
 use std::io;
 use std::path::Path;
 
-/// This program.
+/// The version and the commit that this program was built from.
 pub fn provenance() -> Provenance {
     Provenance { version: env!("CARGO_PKG_VERSION").into(), commit: env!("CYGNUS_COMMIT").into() }
 }

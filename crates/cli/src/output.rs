@@ -6,7 +6,6 @@ use crate::failure::Failure;
 use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_server::{Ready, Voice};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 
@@ -16,7 +15,7 @@ pub struct Output {
     json: bool,
     quiet: bool,
     verbose: bool,
-    /// For standard output.
+    /// Whether answers on standard output are coloured.
     pub paint: Paint,
     error_paint: Paint,
 }
@@ -56,16 +55,9 @@ impl Output {
         self.json
     }
 
-    /// A bar that shows how far something is: on standard error, if a person looks on. `template` is indicatif's, `whole`
-    /// what 100 % is, if that is known already.
-    pub fn bar(&self, template: &str, whole: Option<u64>) -> ProgressBar {
-        let target = match !self.json && !self.quiet && io::stdout().is_terminal() {
-            // Drawn only if standard error is a terminal too.
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let style = ProgressStyle::with_template(template).expect("templates are constants");
-        ProgressBar::with_draw_target(whole, target).with_style(style.progress_chars("=> "))
+    /// Whether a person looks on who wants to see how far something is.
+    pub fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet && io::stdout().is_terminal()
     }
 
     /// Gives the answer: `body` under `--json`, else what `text` makes of it.
@@ -97,7 +89,7 @@ impl Output {
         }
     }
 
-    /// A warning.
+    /// A warning on standard error, which `--quiet` does not keep back.
     pub fn warn(&self, sentence: &str) {
         eprintln!("{} {sentence}", self.error_paint.tone(Tone::Warning, "warning:"));
     }
@@ -194,7 +186,7 @@ impl Voice for Output {
 pub struct LogLines(Output);
 
 impl LogLines {
-    /// Shown under `--verbose`.
+    /// Lines that are shown under `--verbose` only.
     pub fn details(output: Output) -> Self {
         Self(output)
     }

@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::outfile;
 use crate::output::Output;
+use crate::progress::{Bar, Counts};
 use cygnus_control::show;
 use cygnus_torture::{Coverage, Effort, Options, Plant, Report, Story, replay, run_seeds, shorten};
 use cygnus_types::counted;
-use indicatif::ProgressBar;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,6 +33,8 @@ struct Outcome {
     requests_per_second: f64,
     device_operations_per_second: f64,
     figures: BTreeMap<&'static str, u64>,
+    /// How many seeds failed, by the kind of what was wrong.
+    kinds: BTreeMap<&'static str, u64>,
     /// Which faults met which steps of the engine, and how often.
     coverage: Vec<Met>,
     failures: Vec<FailedSeed>,
@@ -52,6 +54,8 @@ struct FailedSeed {
     seed: u64,
     /// What happened, the last of it.
     journal: String,
+    /// Of which kind what is wrong is: `older-data`, `stall` and so on.
+    kind: &'static str,
     /// What is wrong.
     failure: String,
     /// The command that runs the seed again.
@@ -64,6 +68,7 @@ struct FailedSeed {
 struct ShortStory {
     /// Line by line.
     story: String,
+    /// How it ends: badly, and of the same kind as the seed.
     failure: String,
     /// The command that runs it.
     replay: String,
@@ -85,13 +90,17 @@ fn run_story(file: &Path, args: &TortureArgs, plant: Plant, output: Output) -> R
     #[derive(Serialize)]
     struct Answer {
         journal: String,
+        /// Of which kind what is wrong is, if anything.
+        kind: Option<&'static str>,
         failure: Option<String>,
     }
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
     let story: Story = text.parse().map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
     let ended = replay(&story, plant);
-    let answer = Answer { journal: ended.journal, failure: ended.failure };
+    let kind = ended.failure.as_ref().map(|failure| failure.kind().name());
+    let failure = ended.failure.map(|failure| failure.to_string());
+    let answer = Answer { journal: ended.journal, kind, failure };
     let (well, end) = match (args.plant, &answer.failure) {
         (_, None) if plant == Plant::Nothing => (true, "The story ends well.".into()),
         (_, None) => (false, NOT_CAUGHT.into()),
@@ -118,16 +127,16 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
         has_enough: interrupt::requested,
     };
     interrupt::install().map_err(|error| Failure::Failed(format!("signals: {error}")))?;
-    let bar = bar(&options, output);
+    let bar = Bar::new(output, Counts::Words, Some(requests.unwrap_or(options.seeds)));
     let begun = Instant::now();
     let report = run_seeds(&options, |report| {
         let done = if requests.is_some() { report.tally.requests() } else { report.seeds };
-        bar.set_position(done);
+        bar.reach(done);
         let (seeds, failed) = (show::count(report.seeds), report.failures.len());
         let pace = report.seeds as f64 / begun.elapsed().as_secs_f64() * 60.0;
-        bar.set_message(format!("{seeds} seeds, {pace:.0} per minute, {failed} failed"));
+        bar.say(&format!("{seeds} seeds, {pace:.0} per minute, {failed} failed"));
     });
-    bar.finish_and_clear();
+    drop(bar);
     let took = begun.elapsed();
     if interrupt::requested() {
         output.warn("stopped by a signal: what was run until then is told, the rest was not run");
@@ -142,19 +151,15 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
     })
 }
 
-fn bar(options: &Options, output: Output) -> ProgressBar {
-    let whole = options.requests.unwrap_or(options.seeds);
-    output.bar("torture [{bar:25}] {percent:>3} %  {msg}  ETA {eta}", Some(whole))
-}
-
 /// The first failures, each with its story made short and written down.
 fn told(report: &Report, args: &TortureArgs, plant: Plant, output: Output) -> Vec<FailedSeed> {
     let tell = |(n, failed): (usize, &cygnus_torture::SeedFailure)| {
         let short = (n < TOLD && args.shrink > 0).then(|| {
             // It may take an hour where the story's array is large.
-            let (why, runs) = (one_line(&failed.failure), args.shrink);
+            let (kind, why, runs) = (failed.failure.kind(), failed.failure.to_string(), args.shrink);
+            let why = one_line(&why);
             output.warn(&format!(
-                "seed {} failed: {why}; making its story short by up to {runs} runs of it",
+                "seed {} failed ({kind}): {why}; making its story short by up to {runs} runs of it",
                 failed.seed
             ));
             short_story(failed.seed, args, plant, output)
@@ -163,7 +168,8 @@ fn told(report: &Report, args: &TortureArgs, plant: Plant, output: Output) -> Ve
         FailedSeed {
             seed: failed.seed,
             journal: failed.journal.clone(),
-            failure: failed.failure.clone(),
+            kind: failed.failure.kind().name(),
+            failure: failed.failure.to_string(),
             replay: failed.replay.clone(),
             short,
         }
@@ -176,13 +182,14 @@ fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> O
     let name = format!("seed-{seed}.story");
     let file = args.stories.join(&name);
     let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
-    let remark = format!("# from seed {seed}, by {} runs; ends with: {}\n", short.tried, one_line(&short.failure));
+    let (kind, failure) = (short.failure.kind(), short.failure.to_string());
+    let remark = format!("# from seed {seed}, by {} runs; ends with {kind}: {}\n", short.tried, one_line(&failure));
     let story = format!("{remark}{}", short.story);
     if let Err(failure) = outfile::write_all(&args.stories, &[(name, story.clone())]) {
         output.warn(&format!("{failure}: the story is only shown"));
     }
     let replay = format!("cygnus torture --replay {}{plant}", file.display());
-    Some(ShortStory { story, failure: short.failure, replay })
+    Some(ShortStory { story, failure, replay })
 }
 
 fn one_line(text: &str) -> &str {
@@ -201,6 +208,7 @@ fn outcome(report: &Report, took: Duration, failures: Vec<FailedSeed>, campaign:
         // Each is a submission and a completion.
         device_operations_per_second: report.tally.device_steps as f64 / 2.0 / seconds,
         figures: report.tally.figures().into_iter().collect(),
+        kinds: report.kinds().into_iter().map(|(kind, seeds)| (kind.name(), seeds)).collect(),
         coverage: report
             .coverage
             .pairs()
@@ -232,7 +240,12 @@ impl Outcome {
             }
         }
         for failure in self.failures.iter().skip(TOLD) {
-            out.push_str(&format!("seed {} fails too: {}\n", failure.seed, one_line(&failure.failure)));
+            out.push_str(&format!(
+                "seed {} fails too ({}): {}\n",
+                failure.seed,
+                failure.kind,
+                one_line(&failure.failure)
+            ));
             out.push_str(&format!("again: {}\n", failure.replay));
         }
         if let Some(table) = &self.table {
@@ -241,7 +254,7 @@ impl Outcome {
         }
         out.push_str(&format!(
             "{} seeds in {:.1} s ({:.0} per minute): {} requests ({:.0} per second), {:.0} device operations per second, \
-             {} faults met, {} failed\n",
+             {} faults met, {} failed{}\n",
             show::count(self.seeds),
             self.seconds,
             self.seeds_per_minute,
@@ -250,7 +263,16 @@ impl Outcome {
             self.device_operations_per_second,
             show::count(self.figures.get("faults_met").copied().unwrap_or(0)),
             self.failures.len(),
+            self.words_of_kinds(),
         ));
         out
+    }
+
+    /// The kinds of what was wrong, those of most seeds first.
+    fn words_of_kinds(&self) -> String {
+        let mut kinds: Vec<_> = self.kinds.iter().collect();
+        kinds.sort_by_key(|&(_, &seeds)| std::cmp::Reverse(seeds));
+        let words: Vec<String> = kinds.into_iter().map(|(kind, seeds)| format!("{kind} {seeds}")).collect();
+        if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
     }
 }

@@ -37,9 +37,9 @@ pub struct Op {
     pub version: Version,
     /// What it leaves behind.
     pub effect: Effect,
-    /// First sector.
+    /// First sector of the range, of 512 bytes.
     pub first: u64,
-    /// Sectors covered.
+    /// Length of the range in sectors.
     pub sectors: u64,
     /// Durable by itself once answered.
     pub fua: bool,
@@ -63,7 +63,7 @@ pub struct LiveRead {
     pub begin: Tick,
     /// After all of its data had arrived.
     pub end: Tick,
-    /// First sector.
+    /// First sector of the range, of 512 bytes.
     pub first: u64,
     /// What each sector showed.
     pub seen: Vec<Seen>,
@@ -74,9 +74,9 @@ pub struct LiveRead {
 pub struct Log {
     /// Writes, zeroings and trims of all connections, in any order.
     pub ops: Vec<Op>,
-    /// Flushes answered.
+    /// Flushes that were answered, with when they began and ended.
     pub flushes: Vec<Flush>,
-    /// Reads answered.
+    /// Reads that were answered while the server lived.
     pub reads: Vec<LiveRead>,
 }
 
@@ -109,9 +109,9 @@ pub enum Fault {
 /// One sector judged wrong, with what is needed to understand it.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// The sector.
+    /// Which sector of the volume.
     pub sector: u64,
-    /// What it showed.
+    /// What a read brought from it.
     pub seen: Seen,
     /// Why that is wrong.
     pub fault: Fault,

@@ -47,7 +47,7 @@ impl Default for Clock {
 /// What the connections of one round do. Percentages are of requests; what is left over are writes.
 #[derive(Clone, Debug)]
 pub struct Style {
-    /// Connections.
+    /// Connections that load the server side by side.
     pub connections: u64,
     /// Requests in flight on each.
     pub depth: usize,
@@ -57,13 +57,13 @@ pub struct Style {
     pub flush_permille: u64,
     /// Writes, zeroings and trims with FUA.
     pub fua_percent: u64,
-    /// Reads.
+    /// Reads, in percent of all requests.
     pub read_percent: u64,
-    /// TRIM and WRITE_ZEROES.
+    /// TRIM and WRITE_ZEROES, in percent of all requests.
     pub zero_percent: u64,
     /// TRIM among them: for servers that promise that it reads back as zeros.
     pub trims: bool,
-    /// Largest request, sectors.
+    /// Sectors of the largest request.
     pub largest: u64,
     /// Part of the volume that takes half of the requests, so that overwrites and overlaps are frequent: 1/2^n.
     pub hot_shift: u32,
@@ -92,7 +92,7 @@ impl Style {
 pub struct Aim<'a> {
     /// The server's Unix socket.
     pub socket: &'a Path,
-    /// Export name.
+    /// Name of the export to load.
     pub export: &'a str,
     /// The run written into every sector.
     pub run: u64,
@@ -103,7 +103,7 @@ pub struct Aim<'a> {
 /// What came of a round's load.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// For the judge.
+    /// Every request and its answer, from which the judge tells what may be lost.
     pub log: Log,
     /// What the server did wrong while it lived: errors answered, connections dropped.
     pub complaints: Vec<String>,
@@ -118,7 +118,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// For one round.
+    /// A round that has just begun: nothing answered, and the whole budget of requests left.
     pub fn new() -> Self {
         Control { ending: AtomicBool::new(false), answered: AtomicU64::new(0), budget: AtomicU64::new(ROUND_BUDGET) }
     }

@@ -21,7 +21,7 @@ const FLAG_NO_ZEROES: u16 = 2;
 const TX_SEND_FLUSH: u16 = 1 << 2;
 const TX_CAN_MULTI_CONN: u16 = 1 << 8;
 
-/// A request's command.
+/// The command of a request, by its number in the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Command {
@@ -47,7 +47,7 @@ pub const FLAG_NO_HOLE: u16 = 2;
 /// What the server said about the export.
 #[derive(Clone, Copy, Debug)]
 pub struct Export {
-    /// Bytes.
+    /// Size of the export in bytes.
     pub size: u64,
     /// A flush on one connection covers the writes acknowledged on all of them.
     pub multi_conn: bool,
@@ -60,15 +60,15 @@ pub struct Export {
 /// One request, without its payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// What to do.
+    /// Which command it is.
     pub command: Command,
-    /// [`FLAG_FUA`], [`FLAG_NO_HOLE`].
+    /// [`FLAG_FUA`], [`FLAG_NO_HOLE`], both or 0.
     pub flags: u16,
     /// Comes back in the reply.
     pub cookie: u64,
     /// Bytes from the start of the export.
     pub offset: u64,
-    /// Bytes.
+    /// Bytes to read, write, zero or trim; 0 for a flush.
     pub length: u32,
 }
 

@@ -73,9 +73,9 @@ impl FromStr for Ack {
 /// Members `g*width..(g+1)*width` form group g, which survives the loss of `parity` of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Groups.
+    /// R-groups of the array.
     pub groups: usize,
-    /// Members in each.
+    /// Members of each group, those with parity counted.
     pub width: usize,
     /// Members each may lose.
     pub parity: usize,

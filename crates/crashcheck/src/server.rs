@@ -56,11 +56,11 @@ pub enum ServerError {
 pub struct Site {
     /// The script described at the module's head.
     pub script: PathBuf,
-    /// `CRASH_DIR`.
+    /// Directory for the files of the server, which the script gets as `CRASH_DIR`.
     pub dir: PathBuf,
-    /// `CRASH_SOCKET`.
+    /// Unix socket on which it has to serve, which the script gets as `CRASH_SOCKET`.
     pub socket: PathBuf,
-    /// Export name.
+    /// Name of the export that it has to serve.
     pub export: String,
 }
 
@@ -159,7 +159,7 @@ impl Server {
         ServerError::Hung { doing: doing.to_owned(), log: self.site.log() }
     }
 
-    /// SIGKILL.
+    /// Kills the server with SIGKILL and waits until it is gone.
     pub fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

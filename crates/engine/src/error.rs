@@ -608,3 +608,14 @@ pub enum ArrayError {
     #[error("the array is faulted: {0}")]
     Faulted(String),
 }
+
+/// Why nothing that a stale device holds can be used: it is not of this array's history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stale {
+    /// It was written to in sessions that the array has not seen.
+    #[error("it went on without the other members")]
+    WentOn,
+    /// When it was copied, it did not have all that a member has.
+    #[error("it is an old copy of a device that was being rebuilt, or was a spare")]
+    OldCopy,
+}

@@ -55,7 +55,7 @@ pub use care::trouble::Trouble;
 pub use check::findings::{CheckReport, Finding, FindingKind, Verdict};
 pub use check::{CheckProgress, check};
 pub use cygnus_volume::Extent;
-pub use error::{ArrayError, GroupError, MemberError, VolumeAdminError, VolumeError};
+pub use error::{ArrayError, GroupError, MemberError, Stale, VolumeAdminError, VolumeError};
 pub use invariants::Broken;
 pub use job::{Job, JobKind, JobState, JobStatus, Jobs};
 pub use log::Log;

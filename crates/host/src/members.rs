@@ -33,11 +33,11 @@ pub enum Found {
 /// A member of an array as it was found.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Where, absolute.
+    /// Absolute path of its file or device, or its address if it is a software SSD.
     pub path: PathBuf,
     /// Size of the file or device in bytes.
     pub size: u64,
-    /// Its newest superblock.
+    /// The newest superblock on it that can be used.
     pub superblock: Superblock,
     /// Why a copy of a superblock slot cannot be used, if there is such a one.
     pub spoiled: Option<SuperblockError>,

@@ -8,7 +8,7 @@ use thiserror::Error;
 pub struct ArrayName(String);
 
 impl ArrayName {
-    /// The name.
+    /// The name as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

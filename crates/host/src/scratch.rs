@@ -33,7 +33,7 @@ impl Scratch {
         Self::new_in(&std::env::temp_dir(), what).expect("the temporary directory is writable")
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -83,7 +83,7 @@ pub struct ArrayRecord {
     pub schema: u32,
     /// The array's name.
     pub name: String,
-    /// Its identity.
+    /// Its identity, as superblocks have it: a UUID as text.
     pub uuid: String,
     /// The directory in which the last server kept what was on its way to the members, if it was told one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,11 +164,11 @@ impl ArrayRecord {
 pub struct MemberRecord {
     /// Its index in the array.
     pub index: u32,
-    /// Its absolute path.
+    /// Absolute path of its file or device, or its address if it is a software SSD.
     pub path: PathBuf,
 }
 
-/// The state directory.
+/// The directory in which this machine notes its arrays and where their members were last seen.
 #[derive(Clone, Debug)]
 pub struct StateDir {
     dir: PathBuf,
@@ -180,7 +180,7 @@ impl StateDir {
         Self { dir }
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.dir
     }

@@ -1,11 +1,12 @@
 //! The drives of a scenario: how the file describes them, and building them.
 
-use cygnus_ssd::{Device, DeviceSpec, Model, ModelConfig};
+use cygnus_sim::ShapeError;
+use cygnus_ssd::{ConfigError, Device, DeviceSpec, Model, ModelConfig, SpecError};
 use cygnus_types::{BLOCK, Nanos};
 use cygnus_workload::{Percent, Size};
 use serde::Deserialize;
 
-use crate::unequal::Unequal;
+use crate::unequal::{Unequal, WrongUnequal};
 
 /// The name of a drive that has no flash: it takes a few microseconds for everything.
 const NULL: &str = "null";
@@ -43,6 +44,29 @@ pub(crate) enum Precondition {
     Random,
 }
 
+/// What is wrong with described drives, and the remedy; the error that it becomes part of has file and line.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WrongDrive {
+    /// A drive without flash has no size of its own.
+    #[error("a null drive needs a capacity of its own, such as capacity = \"8GiB\"")]
+    NullCapacity,
+    /// The description is none.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// Drives cannot differ as they should.
+    #[error(transparent)]
+    Unequal(#[from] WrongUnequal),
+    /// What is written in order cannot have been filled at random.
+    #[error("precondition: a drive that is written in order begins with empty zones; leave it out")]
+    ZonesPreconditioned,
+    /// The drive cannot be built.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An array cannot have such zones.
+    #[error(transparent)]
+    Zones(#[from] ShapeError),
+}
+
 /// A drive that can be built.
 #[derive(Clone, Debug)]
 pub(crate) enum Drive {
@@ -67,11 +91,11 @@ impl DevicesSection {
     ///
     /// # Errors
     /// What is wrong, and the remedy.
-    pub fn drive(&self) -> Result<Drive, String> {
+    pub fn drive(&self) -> Result<Drive, WrongDrive> {
         if self.preset.as_deref() == Some(NULL) {
             return match self.capacity {
                 Some(size) if size.0 >= BLOCK as u64 => Ok(Drive::Null(size.0 / BLOCK as u64 * BLOCK as u64)),
-                _ => Err("a null drive needs a capacity of its own, such as capacity = \"8GiB\"".into()),
+                _ => Err(WrongDrive::NullCapacity),
             };
         }
         let spec = DeviceSpec {
@@ -81,7 +105,7 @@ impl DevicesSection {
             capacity: self.capacity.map(|size| size.0),
             overrides: self.overrides.clone(),
         };
-        let config = spec.resolve().map_err(|error| error.to_string())?;
+        let config = spec.resolve()?;
         if let Some(unequal) = &self.unequal {
             unequal.check(&config)?;
         }
@@ -90,15 +114,14 @@ impl DevicesSection {
     }
 
     /// That an array can have the drive as a member, if it is to be written in order.
-    fn check_zones(&self, config: &ModelConfig) -> Result<(), String> {
+    fn check_zones(&self, config: &ModelConfig) -> Result<(), WrongDrive> {
         if !config.is_zoned() {
             return Ok(());
         }
         if self.precondition != Precondition::None {
-            return Err("precondition: a drive that is written in order begins with empty zones; leave it out".into());
+            return Err(WrongDrive::ZonesPreconditioned);
         }
-        let model = Model::new(config.clone()).map_err(|error| error.to_string())?;
-        cygnus_sim::check_zones(&model).map_err(|why| why.to_string())
+        Ok(cygnus_sim::check_zones(&Model::new(config.clone())?)?)
     }
 
     /// The drive number `n` of an array, of which the drive described is the best one, in its state at the beginning.

@@ -24,14 +24,14 @@ pub struct ScenarioError {
 
 impl ScenarioError {
     /// About the place in `text` where `span` begins.
-    pub(crate) fn at(file: &str, text: &str, span: Option<Range<usize>>, message: impl Into<String>) -> Self {
+    pub(crate) fn at(file: &str, text: &str, span: Option<Range<usize>>, message: impl ToString) -> Self {
         let before = text.get(..span.map_or(0, |span| span.start)).unwrap_or(text);
         let line_begins = before.rfind('\n').map_or(0, |at| at + 1);
         Self {
             file: file.into(),
             line: before.matches('\n').count() + 1,
             column: before[line_begins..].chars().count() + 1,
-            message: message.into(),
+            message: message.to_string(),
         }
     }
 }

@@ -45,6 +45,8 @@ mod triple_a;
 mod unequal;
 
 pub use beyond::{Led, Regime, nearest_regime};
+#[cfg(feature = "pictures")]
+pub use chart::NotDrawn;
 pub use chart::{
     Axis, Bars, Better, Body, Cell, Chart, Division, Heat, Lead, Line, Map, Mark, Painter, Panel, PictureError,
     PictureFormat, Scheme,
@@ -54,8 +56,8 @@ pub use examples::{EXAMPLES, Example};
 pub use experiment::{
     About, Bound, Causal, Change, Check, Drawn, Dropped, EXPERIMENTS, Experiment, Findings, Gap, Judgement, Kind,
     Laboratory, Line as PublishedLine, Measured, Number, Provenance, Published, Read, Ruling, Run, Scale, Stage,
-    Summary, Trial, Trialled, Verdict, Was, Why, experiment, experiment_files, page, read_judgement, record, recorded,
-    unlike_recorded,
+    Summary, Trial, Trialled, Verdict, Was, Why, WrongScale, experiment, experiment_files, page, read_judgement,
+    record, recorded, unlike_recorded,
 };
 pub use files::result_files;
 pub use interval::{Interval, confidence};
@@ -64,4 +66,4 @@ pub use outcome::{ClusterRow, DeviceSample, DeviceTotals, LatencyRow, Moves, Ope
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};
 pub use store::RequestError;
-pub use sweep::{Rows, Sweep, SweepError, SweepRun, Varied, WrongRow};
+pub use sweep::{Rows, RunFailed, Sweep, SweepError, SweepRun, Varied, WrongRow};

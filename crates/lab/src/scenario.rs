@@ -18,8 +18,10 @@ use crate::error::ScenarioError;
 use crate::fabric::{FabricSection, Modules, Network, NoNetwork};
 
 mod sharing;
+mod wrong_array;
 
 pub(crate) use sharing::drive_name;
+use wrong_array::WrongArray;
 
 /// Cores that an array may have.
 const MAX_CORES: u16 = 64;
@@ -405,18 +407,14 @@ impl ArraySection {
         Layout::new(level, self.devices(), u32::try_from(chunk).unwrap_or(u32::MAX), device_blocks)
     }
 
-    fn checked_kind(&self) -> Result<ArrayKind, String> {
+    fn checked_kind(&self) -> Result<ArrayKind, WrongArray> {
         let log = self.preset.parse::<Preset>().map(ArrayKind::Log);
         let in_place = self.preset.parse::<Level>().map(ArrayKind::InPlace);
-        log.or(in_place).map_err(|_| {
-            let logs = Preset::ALL.iter().map(|preset| preset.name());
-            let names: Vec<_> = logs.chain(Level::ALL.iter().map(|level| level.name())).collect();
-            format!("unknown preset {:?}; the presets are {}", self.preset, names.join(", "))
-        })
+        log.or(in_place).map_err(|_| WrongArray::Preset { preset: self.preset.clone() })
     }
 
     /// Whether preset and shape go together.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), WrongArray> {
         let log_only = self.groups != 1
             || self.raid.is_some()
             || self.segment.is_some()
@@ -432,25 +430,16 @@ impl ArraySection {
             || self.over_provision.is_some();
         match self.checked_kind()? {
             ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
-                Err(format!("{} takes raid = \"K+M\", and no drives = N", self.preset))
+                Err(WrongArray::LogShape(self.preset.clone()))
             }
-            ArrayKind::Log(_) if self.is_by_medium() && self.media.is_empty() => {
-                Err("raid by medium: say what the R-groups store on, media = [\"flash\", \"disk\"]".into())
-            }
-            ArrayKind::Log(_) if self.budget_of.is_some() && !self.moves_data() => {
-                Err("budget-of: data stays in this array; set autonomics = true, or leave it out".into())
-            }
-            ArrayKind::Log(_) if self.transient.is_some() && !self.has_transient_area() => {
-                Err("transient: this array makes no copies; set protection = \"two-phase\", or leave it out".into())
-            }
+            ArrayKind::Log(_) if self.is_by_medium() && self.media.is_empty() => Err(WrongArray::NoMedia),
+            ArrayKind::Log(_) if self.budget_of.is_some() && !self.moves_data() => Err(WrongArray::Budget),
+            ArrayKind::Log(_) if self.transient.is_some() && !self.has_transient_area() => Err(WrongArray::Transient),
             ArrayKind::Log(_) => Ok(()),
-            ArrayKind::InPlace(_) if self.drives.is_none() || log_only => Err(format!(
-                "{} updates in place: it takes drives = N and perhaps chunk, and nothing else",
-                self.preset
-            )),
-            ArrayKind::InPlace(level) => {
-                self.layout(level, u64::MAX / BLOCK as u64).map(drop).map_err(|error| error.to_string())
+            ArrayKind::InPlace(_) if self.drives.is_none() || log_only => {
+                Err(WrongArray::InPlaceShape(self.preset.clone()))
             }
+            ArrayKind::InPlace(level) => Ok(self.layout(level, u64::MAX / BLOCK as u64).map(drop)?),
         }
     }
 
@@ -591,7 +580,7 @@ impl Scenario {
     }
 
     /// An error about a part of the file.
-    pub(crate) fn wrong<T>(&self, part: &Spanned<T>, message: impl Into<String>) -> ScenarioError {
+    pub(crate) fn wrong<T>(&self, part: &Spanned<T>, message: impl ToString) -> ScenarioError {
         ScenarioError::at(&self.file, &self.text, Some(part.span()), message)
     }
 
@@ -625,7 +614,7 @@ impl Scenario {
         }
     }
 
-    fn wrong_volume(&self, message: impl Into<String>) -> ScenarioError {
+    fn wrong_volume(&self, message: impl ToString) -> ScenarioError {
         const SECTION: &str = "[volume]";
         let span = self.text.find(SECTION).map(|at| at..at + SECTION.len());
         ScenarioError::at(&self.file, &self.text, span, message)
@@ -640,7 +629,7 @@ impl Scenario {
             return Err(self.wrong(&self.spec.devices, "there is no [[array]]: describe at least one"));
         }
         for (n, array) in self.spec.array.iter().enumerate() {
-            array.as_ref().check().map_err(|message| self.wrong(array, message))?;
+            array.as_ref().check().map_err(|why| self.wrong(array, why))?;
             self.check_links(array.as_ref())?;
             let name = array.as_ref().name();
             let fine = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
@@ -663,7 +652,7 @@ impl Scenario {
             return Err(self.wrong(first, format!("links: {why}")));
         }
         if let Some((text, error)) = sharing::wrong(&array.links, array.devices()) {
-            return Err(self.wrong(text, error.to_string()));
+            return Err(self.wrong(text, error));
         }
         if !array.moves_data() {
             let why = "data does not move out of the way of contention here; set autonomics = true, or leave this out";
@@ -680,7 +669,7 @@ impl Scenario {
             if volume.places() > 1 {
                 return Err(self.wrong_volume("give one of media, prefer and hybrid: each says where the volume is"));
             }
-            volume.paging().map_err(|error| self.wrong_volume(error.to_string()))?;
+            volume.paging().map_err(|error| self.wrong_volume(error))?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Drives of one make that are not alike: speed, spare, age and slow phases, drawn from the scenario's seed.
 
-use cygnus_ssd::{ModelConfig, SlowPhases, SsdConfig};
+use cygnus_ssd::{ConfigError, ModelConfig, SlowPhases, SsdConfig};
 use cygnus_types::{Nanos, Rng};
 use cygnus_workload::{Percent, Span};
 use serde::Deserialize;
@@ -21,19 +21,30 @@ pub(crate) struct Unequal {
     slow_hour: Option<Span>,
 }
 
+/// Why drives cannot be as unequal as that.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WrongUnequal {
+    /// Disks are all alike.
+    #[error("only drives of flash can be unequal; leave \"unequal\" out")]
+    NoFlash,
+    /// The worst one cannot be built.
+    #[error("of unequal drives the one with the least spare: {0}")]
+    LeastSpare(ConfigError),
+}
+
 impl Unequal {
     /// Whether such drives can be built.
     ///
     /// # Errors
     /// What is wrong, and the remedy.
-    pub fn check(&self, best: &ModelConfig) -> Result<(), String> {
+    pub fn check(&self, best: &ModelConfig) -> Result<(), WrongUnequal> {
         let ModelConfig::Ssd(best) = best else {
-            return Err("only drives of flash can be unequal; leave \"unequal\" out".into());
+            return Err(WrongUnequal::NoFlash);
         };
         let mut worst = best.clone();
         self.worsen(&mut worst, [1.0, 1.0]);
         worst.slow = self.slow_hour.map(|hour| SlowPhases::field(hour.0, 0, 0));
-        worst.validate().map_err(|error| format!("of unequal drives the one with the least spare: {error}"))
+        worst.validate().map_err(WrongUnequal::LeastSpare)
     }
 
     /// Makes the best drive that with the number `n`. Gives its age: how much is full of what is full of the oldest.

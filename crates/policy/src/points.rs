@@ -82,7 +82,7 @@ pub enum Preset {
 }
 
 /// The name given is no preset.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPreset(pub String);
 
 impl std::fmt::Display for UnknownPreset {

@@ -84,3 +84,5 @@ pub use inject::Saved;
 pub use machine::Machine;
 pub use state::TURN;
 pub use world::World;
+
+pub use cygnus_zoned::ShapeError;

@@ -37,7 +37,7 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// As bytes.
+    /// The bytes that go over the socket, integers with their least significant byte first.
     pub fn encode(&self) -> [u8; HELLO_BYTES] {
         let flags = if self.claims { CLAIMS } else { 0 };
         let out = Writer::new().put(HELLO_MAGIC).put(&self.version.to_le_bytes()).put(&flags.to_le_bytes());

@@ -33,18 +33,18 @@ impl Status {
         [Self::Done, Self::Medium, Self::Range, Self::Refused, Self::Unsupported, Self::NoSpace, Self::Failed];
 }
 
-/// A reply's header.
+/// What stands before the payload of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The request's number.
+    /// The number that the host gave the request.
     pub id: u64,
-    /// How it ended.
+    /// Whether the request succeeded, and if not, why.
     pub status: Status,
     /// Of a conversion, the blocks that were read and written inside; of a failure, the system's error number.
     pub value: u64,
     /// Bytes that follow: blocks, what is beside them, or text.
     pub payload_bytes: u32,
-    /// CRC32C of these.
+    /// CRC32C of the bytes that follow.
     pub payload_crc: u32,
 }
 
@@ -54,7 +54,7 @@ impl Reply {
         Self { id, status, value, payload_bytes: payload.len() as u32, payload_crc: crc32c(payload) }
     }
 
-    /// As bytes.
+    /// The bytes that go over the socket, integers with their least significant byte first.
     pub fn encode(&self) -> [u8; REPLY_BYTES] {
         let status = Status::ALL.iter().position(|one| *one == self.status).expect("all are listed") as u8;
         Writer::new()

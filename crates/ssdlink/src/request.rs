@@ -97,12 +97,12 @@ impl Command {
     }
 }
 
-/// A request's header.
+/// What stands before the payload of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The host's number for it, which the reply has too.
     pub id: u64,
-    /// What is asked.
+    /// What the drive is to do, and where.
     pub command: Command,
     /// CRC32C of what follows.
     pub payload_crc: u32,
@@ -115,7 +115,7 @@ impl Request {
         Self { id, command, payload_crc: crc32c(payload) }
     }
 
-    /// As bytes.
+    /// The bytes that go over the socket, integers with their least significant byte first.
     pub fn encode(&self) -> [u8; REQUEST_BYTES] {
         // Code, flags, bytes beside a block, then offset, length, destination, count, row.
         let (code, flags, oob, offset, len, to, count, row) = match self.command {

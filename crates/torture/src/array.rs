@@ -3,22 +3,23 @@
 use std::sync::Arc;
 
 use cygnus_engine::{
-    Array as Engine, ArrayPeer, Autonomics, CreateOptions, Finding, Link, Log, MapRule, OpenOptions, Readmitted,
-    Volume, VolumeAdminError, VolumeError, VolumeOptions,
+    Array as Engine, ArrayError, ArrayPeer, Autonomics, CreateOptions, Finding, Link, Log, MapRule, OpenOptions,
+    Readmitted, Volume, VolumeAdminError, VolumeError, VolumeOptions,
 };
 use cygnus_policy::HybridRule;
-use cygnus_runtime::{BufSlice, DeviceInfo, Halt, Runtime};
+use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
 use cygnus_sim::{Cluster, World};
 use cygnus_types::{BLOCK, ByteSize, Lba, Medium, Nanos, Paging, VolumeId};
 
 use crate::contention;
 use crate::coverage;
+use crate::failure::{ForceFault, Inexcusable, RunFailure, Trouble};
 use crate::journal;
 use crate::kept::Kept;
 use crate::members::device;
-use crate::patience::{PATIENCE, run_with_patience};
+use crate::patience::run_with_patience;
 use crate::story::Shape;
-use crate::target::{Failure, Target};
+use crate::target::{RequestError, Target};
 use crate::truth::Truth;
 
 /// What the engine says goes into the journal, and its steps into the coverage.
@@ -67,20 +68,18 @@ pub(crate) fn usable_by_pages(shape: &Shape, page: u8) -> u64 {
     let (rt, infos, shape) = (cluster.reactor(0).clone(), world.infos(&disks), shape.clone());
     let usable = cluster.run(async move {
         create(&rt, &infos, &shape).await?;
-        let array = Engine::open(&rt, &infos, &options(usize::from(shape.reactors))).await;
-        let array = array.map_err(|error| error.to_string())?;
+        let array = Engine::open(&rt, &infos, &options(usize::from(shape.reactors))).await?;
         if paging.is_by_pages() {
-            let made = array.create_volume_with("v", paging.page(), options_of_volume, 0).await;
-            made.map_err(|error| error.to_string())?;
+            array.create_volume_with("v", paging.page(), options_of_volume, 0).await?;
         }
-        Ok::<_, String>(array.status().usable.blocks())
+        Ok::<_, VolumeAdminError>(array.status().usable.blocks())
     });
     // A shape that cannot be made fails again, with words, when its story is run.
     usable.ok().and_then(Result::ok).unwrap_or(0)
 }
 
 /// Makes an array of this shape on the devices.
-pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) -> Result<(), String> {
+pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) -> Result<(), ArrayError> {
     let geometry = shape.geometry;
     let by_medium = shape.disks.map(|disks| vec![(Medium::Flash, geometry.raid()), (Medium::Disk, disks)]);
     let options = CreateOptions {
@@ -98,20 +97,19 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
         transient: Some(ByteSize::of_blocks(geometry.transient_blocks.into())),
         ..CreateOptions::new("torture", shape.preset, usize::from(shape.groups), geometry.data, geometry.parity)
     };
-    let made = cygnus_engine::create(rt, devices, &options).await;
-    made.map(|_| ()).map_err(|error| format!("making the array: {error}"))
+    cygnus_engine::create(rt, devices, &options).await.map(|_| ())
 }
 
 /// Checks a stopped array; the answer lists what is more than a remark.
-pub(crate) async fn check(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Vec<Finding>, String> {
-    let report = cygnus_engine::check(rt, devices, &options(1), |_| {}).await.map_err(|error| error.to_string())?;
+pub(crate) async fn check(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Vec<Finding>, ArrayError> {
+    let report = cygnus_engine::check(rt, devices, &options(1), |_| {}).await?;
     Ok(report.findings.into_iter().filter(|finding| !finding.is_remark()).collect())
 }
 
 /// What would come of opening a stopped array by force of which a group lacks too many members, as the check foretells it.
-pub(crate) async fn foretell(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Readmitted, String> {
-    let report = cygnus_engine::check(rt, devices, &options(1), |_| {}).await.map_err(|error| error.to_string())?;
-    report.readmission.ok_or_else(|| "the check says nothing of it".into())
+pub(crate) async fn foretell(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Readmitted, ForceFault> {
+    let report = cygnus_engine::check(rt, devices, &options(1), |_| {}).await;
+    report.map_err(|error| ForceFault::NotChecked(Arc::new(error)))?.readmission.ok_or(ForceFault::NotForetold)
 }
 
 /// An open array, on all reactors of a cluster.
@@ -121,10 +119,14 @@ pub(crate) struct Array {
 }
 
 /// A change of the array that is under way.
-type Change = std::pin::Pin<Box<dyn Future<Output = Result<(), String>>>>;
+type Change<E> = std::pin::Pin<Box<dyn Future<Output = Result<(), E>>>>;
 
-fn change(work: impl Future<Output = Result<(), VolumeAdminError>> + 'static) -> Change {
-    Box::pin(async move { work.await.map_err(|error| error.to_string()) })
+/// Why an array was not opened.
+pub(crate) enum Unopened {
+    /// The engine refused.
+    Refused(Arc<ArrayError>),
+    /// It did not come to an end.
+    Halted(Trouble),
 }
 
 impl Array {
@@ -135,7 +137,7 @@ impl Array {
         shape: &Shape,
         by_force: bool,
         kept: Kept,
-    ) -> Result<Result<Self, String>, Halt> {
+    ) -> Result<Self, Unopened> {
         let (rt, devices) = (cluster.reactor(0).clone(), devices.to_vec());
         let reactors = usize::from(shape.reactors);
         let links = shape.links.iter().enumerate().map(|(n, members)| Link {
@@ -153,9 +155,9 @@ impl Array {
                 true => Engine::open_by_force(&rt, &devices, &options).await,
                 false => Engine::open(&rt, &devices, &options).await,
             }
-        })?;
-        let Some(opened) = opened else { return Ok(Err(format!("no end after {PATIENCE}"))) };
-        Ok(opened.map_err(|error| error.to_string()).map(|home| Self::attach(cluster, home, reactors)))
+        });
+        let home = opened.map_err(Unopened::Halted)?.map_err(|error| Unopened::Refused(Arc::new(error)))?;
+        Ok(Self::attach(cluster, home, reactors))
     }
 
     fn attach(cluster: &Cluster, home: Engine, reactors: usize) -> Self {
@@ -204,33 +206,33 @@ impl Array {
     }
 
     /// A volume on a reactor.
-    pub(crate) fn volume(&self, reactor: usize, name: &str, truth: &Truth) -> Result<VolumeHandle, String> {
+    pub(crate) fn volume(&self, reactor: usize, name: &str, truth: &Truth) -> Result<VolumeHandle, RunFailure> {
         let volume = match reactor {
             0 => self.home.volume(name),
             n => self.peers[n - 1].volume(name),
         };
-        let volume = volume.ok_or_else(|| format!("volume {name} is not there on reactor {reactor}"))?;
+        let volume = volume.ok_or_else(|| RunFailure::NoVolume { volume: name.to_owned(), reactor })?;
         Ok(VolumeHandle { volume, array: self.home.clone(), truth: truth.clone() })
     }
 
-    pub(crate) fn create_volume(&self, name: &str, size: u64, options: VolumeOptions) -> Change {
+    pub(crate) fn create_volume(&self, name: &str, size: u64, options: VolumeOptions) -> Change<VolumeAdminError> {
         let (array, name) = (self.home.clone(), name.to_owned());
-        change(async move { array.create_volume_with(&name, ByteSize(size), options, 0).await.map(|_| ()) })
+        Box::pin(async move { array.create_volume_with(&name, ByteSize(size), options, 0).await.map(|_| ()) })
     }
 
-    pub(crate) fn delete_volume(&self, name: &str) -> Change {
+    pub(crate) fn delete_volume(&self, name: &str) -> Change<VolumeAdminError> {
         let (array, name) = (self.home.clone(), name.to_owned());
-        change(async move { array.delete_volume(&name).await })
+        Box::pin(async move { array.delete_volume(&name).await })
     }
 
-    pub(crate) fn resize_volume(&self, name: &str, size: u64) -> Change {
+    pub(crate) fn resize_volume(&self, name: &str, size: u64) -> Change<VolumeAdminError> {
         let (array, name) = (self.home.clone(), name.to_owned());
-        change(async move { array.resize_volume(&name, ByteSize(size)).await })
+        Box::pin(async move { array.resize_volume(&name, ByteSize(size)).await })
     }
 
-    pub(crate) fn close(&self) -> Change {
+    pub(crate) fn close(&self) -> Change<ArrayError> {
         let array = self.home.clone();
-        Box::pin(async move { array.close().await.map_err(|error| error.to_string()) })
+        Box::pin(async move { array.close().await })
     }
 
     /// What has been cleaned and rotated, for the tally.
@@ -279,20 +281,26 @@ pub(crate) struct VolumeHandle {
     truth: Truth,
 }
 
-fn failure(error: VolumeError) -> Failure {
+fn failure(error: VolumeError) -> RequestError {
     match error {
-        VolumeError::NoSpace { .. } | VolumeError::NoSpaceOn { .. } | VolumeError::MapMemory { .. } => Failure::NoSpace,
-        VolumeError::Clogged { .. } => Failure::Clogged,
-        VolumeError::Suspended { .. } => Failure::Suspended,
-        VolumeError::Lost { .. } => Failure::Lost,
-        VolumeError::Unreadable { lba, .. } | VolumeError::Unknown { lba, .. } => Failure::Unreadable(lba.0),
-        other => Failure::Other(other.to_string()),
+        VolumeError::NoSpace { .. } | VolumeError::NoSpaceOn { .. } | VolumeError::MapMemory { .. } => {
+            RequestError::NoSpace
+        }
+        VolumeError::Clogged { .. } => RequestError::Clogged,
+        VolumeError::Suspended { .. } => RequestError::Suspended,
+        VolumeError::Lost { .. } => RequestError::Lost,
+        VolumeError::Unreadable { lba, .. } | VolumeError::Unknown { lba, .. } => RequestError::Unreadable(lba.0),
+        other => RequestError::Other(other.to_string()),
     }
 }
 
 impl VolumeHandle {
     /// Makes a change, and answers when that may be, as a server does.
-    async fn change(&self, change: impl Future<Output = Result<(), VolumeError>>, fua: bool) -> Result<(), Failure> {
+    async fn change(
+        &self,
+        change: impl Future<Output = Result<(), VolumeError>>,
+        fua: bool,
+    ) -> Result<(), RequestError> {
         let terms = self.volume.terms();
         change.await.map_err(failure)?;
         if let Some(terms) = terms {
@@ -303,11 +311,11 @@ impl VolumeHandle {
 }
 
 impl Target for VolumeHandle {
-    async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, Failure> {
+    async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, RequestError> {
         self.volume.read(offset, buf).await.map_err(failure)
     }
 
-    async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), Failure> {
+    async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), RequestError> {
         let write = async {
             // As a server does: at once if that is possible, else by waiting.
             match self.volume.try_write(offset, buf.bytes()) {
@@ -318,19 +326,20 @@ impl Target for VolumeHandle {
         self.change(write, fua).await
     }
 
-    async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), Failure> {
+    async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), RequestError> {
         let allocate = (offset / BLOCK as u64).is_multiple_of(2);
         self.change(self.volume.write_zeroes(offset, len, allocate), fua).await
     }
 
-    async fn trim(&self, offset: u64, len: u64) -> Result<(), Failure> {
+    async fn trim(&self, offset: u64, len: u64) -> Result<(), RequestError> {
         self.change(self.volume.trim(offset, len), false).await
     }
 
-    async fn flush(&self) -> Result<(), Failure> {
+    async fn flush(&self) -> Result<(), RequestError> {
         self.volume.flush().await.map_err(failure)
     }
-    async fn excuse(&self, block: u64) -> Result<(), String> {
+
+    async fn excuse(&self, block: u64) -> Result<(), Inexcusable> {
         self.truth.excuse(&self.array, self.volume.name(), block).await
     }
 }

@@ -2,11 +2,13 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, Once};
 
 use crate::coverage::Coverage;
+use crate::failure::{FailureKind, RunFailure};
 use crate::journal;
 use crate::plant::Plant;
 use crate::run::{Outcome, run_story};
@@ -57,7 +59,7 @@ pub struct SeedFailure {
     /// What was set up, what happened, and what is wrong, for people.
     pub journal: String,
     /// What is wrong.
-    pub failure: String,
+    pub failure: RunFailure,
     /// The command that runs it again.
     pub replay: String,
 }
@@ -73,6 +75,17 @@ pub struct Report {
     pub coverage: Coverage,
     /// Those that failed, by seed.
     pub failures: Vec<SeedFailure>,
+}
+
+impl Report {
+    /// How many seeds failed, by what was wrong.
+    pub fn kinds(&self) -> BTreeMap<FailureKind, u64> {
+        let mut kinds = BTreeMap::new();
+        for failed in &self.failures {
+            *kinds.entry(failed.failure.kind()).or_default() += 1;
+        }
+        kinds
+    }
 }
 
 thread_local! {
@@ -118,7 +131,7 @@ pub fn run_seeds(options: &Options, progress: impl Fn(&Report) + Sync) -> Report
                     report.coverage.add(&coverage);
                 }
                 Err(failure) => {
-                    report.failures.push(failure);
+                    report.failures.push(*failure);
                     stop.fetch_or(options.stop_at_failure, Ordering::Relaxed);
                 }
             }
@@ -138,26 +151,26 @@ pub fn run_seeds(options: &Options, progress: impl Fn(&Report) + Sync) -> Report
     report
 }
 
-fn run_seed(seed: u64, options: &Options) -> Result<Outcome, SeedFailure> {
+fn run_seed(seed: u64, options: &Options) -> Result<Outcome, Box<SeedFailure>> {
     let story = Story::about(options.tier, seed);
     guarded(&story, options.plant).map_err(|failure| {
         let plant = options.plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
         let about = if options.tier == Tier::All { String::new() } else { format!(" --about {}", options.tier.name()) };
         let shape = &story.shape;
-        SeedFailure {
+        Box::new(SeedFailure {
             seed,
-            journal: format!("seed {seed}: {shape}\n{}\nFAILED: {failure}", journal::so_far()),
+            journal: format!("seed {seed}: {shape}\n{}\nFAILED ({}): {failure}", journal::so_far(), failure.kind()),
             failure,
             replay: format!("cygnus torture --start {seed} --seeds 1{about}{plant}"),
-        }
+        })
     })
 }
 
 /// Runs a story; a panic is a failure like any other.
-fn guarded(story: &Story, plant: Plant) -> Result<Outcome, String> {
+fn guarded(story: &Story, plant: Plant) -> Result<Outcome, RunFailure> {
     catch_unwind(AssertUnwindSafe(|| run_story(story, plant))).unwrap_or_else(|payload| {
         let text = PANIC.take().unwrap_or_else(|| words_of(&*payload));
-        Err(format!("a panic, which is always a bug:\n{text}"))
+        Err(RunFailure::Panic(text))
     })
 }
 
@@ -172,7 +185,7 @@ pub struct Replay {
     /// What happened, for people.
     pub journal: String,
     /// What is wrong, if anything.
-    pub failure: Option<String>,
+    pub failure: Option<RunFailure>,
 }
 
 /// Runs one story.
@@ -189,8 +202,8 @@ pub fn replay(story: &Story, plant: Plant) -> Replay {
 pub struct Short {
     /// The story.
     pub story: Story,
-    /// How it ends.
-    pub failure: String,
+    /// How it ends: with a failure of the same kind as the story that it was made of.
+    pub failure: RunFailure,
     /// Stories run to find it.
     pub tried: u64,
 }

@@ -11,9 +11,10 @@ use cygnus_types::{BLOCK, Nanos};
 
 use crate::block::Ending;
 use crate::coverage::During;
+use crate::failure::{FailedRequest, Inexcusable, RunFailure, Step};
 use crate::oracle::{Kind, Oracle, Since};
 use crate::story::{Request, RequestKind};
-use crate::target::{Failure, Target};
+use crate::target::{RequestError, Target};
 
 /// Requests between two looks at the engine's invariants.
 const INSPECT_EVERY: u64 = 8;
@@ -36,7 +37,7 @@ pub(crate) type Inspection = Rc<dyn Fn() -> Result<(), Broken>>;
 pub(crate) struct Shared {
     pub(crate) oracle: RefCell<Oracle>,
     /// The first thing that went wrong.
-    pub(crate) failure: RefCell<Option<String>>,
+    pub(crate) failure: RefCell<Option<RunFailure>>,
     /// No more requests, please.
     pub(crate) stop: Cell<bool>,
     /// Whether running out of space is a legal answer.
@@ -67,8 +68,8 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Reports that something is wrong; the first report counts.
-    pub(crate) fn fail(&self, text: String) {
-        self.failure.borrow_mut().get_or_insert(text);
+    pub(crate) fn fail(&self, failure: RunFailure) {
+        self.failure.borrow_mut().get_or_insert(failure);
         self.stop.set(true);
         self.changed.notify();
     }
@@ -79,13 +80,13 @@ impl Shared {
     }
 
     /// Looks at the engine's invariants now.
-    pub(crate) fn inspect(&self) -> Result<(), String> {
+    pub(crate) fn inspect(&self) -> Result<(), RunFailure> {
         let Some(inspection) = self.inspection.borrow().clone() else { return Ok(()) };
         self.inspections.set(self.inspections.get() + 1);
-        inspection().map_err(|why| format!("an invariant of the engine does not hold: {why}"))
+        Ok(inspection()?)
     }
 
-    fn inspect_now_and_then(&self) -> Result<(), String> {
+    fn inspect_now_and_then(&self) -> Result<(), RunFailure> {
         self.requests.set(self.requests.get() + 1);
         if self.requests.get().is_multiple_of(INSPECT_EVERY) { self.inspect() } else { Ok(()) }
     }
@@ -153,8 +154,8 @@ impl<T: Target> Client<T> {
                 return;
             }
             let outcome = self.request_in_time(&request).await.and_then(|()| self.shared.inspect_now_and_then());
-            if let Err(text) = outcome {
-                return self.shared.fail(text);
+            if let Err(failure) = outcome {
+                return self.shared.fail(failure);
             }
             if request.pause > Nanos::ZERO {
                 self.rt.sleep(request.pause).await;
@@ -163,18 +164,18 @@ impl<T: Target> Client<T> {
     }
 
     /// No request may take longer than trouble lasts, and some time.
-    async fn request_in_time(&mut self, request: &Request) -> Result<(), String> {
+    async fn request_in_time(&mut self, request: &Request) -> Result<(), RunFailure> {
         let (rt, patience) = (self.rt.clone(), self.shared.patience.get());
         if patience == Nanos::ZERO {
             return self.request(request).await;
         }
         match race(self.request(request), rt.sleep(patience)).await {
             Raced::First(outcome) => outcome,
-            Raced::Second(()) => Err(format!("no end after {patience}: {request} was not answered at {}", rt.now())),
+            Raced::Second(()) => Err(RunFailure::Unanswered { patience, request: request.to_string(), at: rt.now() }),
         }
     }
 
-    async fn request(&mut self, request: &Request) -> Result<(), String> {
+    async fn request(&mut self, request: &Request) -> Result<(), RunFailure> {
         if request.kind == RequestKind::Flush {
             return self.flush().await;
         }
@@ -199,7 +200,7 @@ impl<T: Target> Client<T> {
         (offset, len)
     }
 
-    async fn read(&mut self, offset: u64, len: u64) -> Result<(), String> {
+    async fn read(&mut self, offset: u64, len: u64) -> Result<(), RunFailure> {
         let _step = During::new("read");
         let since = self.shared.oracle.borrow_mut().begin_read(self.volume);
         let mut buf = self.rt.alloc(len as usize);
@@ -210,16 +211,16 @@ impl<T: Target> Client<T> {
         match result {
             Ok(buf) => {
                 let mut oracle = self.shared.oracle.borrow_mut();
-                oracle.end_read(self.volume, offset, buf.bytes(), since, now).map_err(|v| v.text)
+                Ok(oracle.end_read(self.volume, offset, buf.bytes(), since, now)?)
             }
-            Err(failure) => {
+            Err(error) => {
                 self.shared.oracle.borrow_mut().end_failed_read(self.volume, since);
-                self.judge("read", offset..offset + len, failure).await
+                self.judge("read", offset..offset + len, error).await
             }
         }
     }
 
-    async fn change(&mut self, kind: Kind, offset: u64, len: u64, fua: bool) -> Result<(), String> {
+    async fn change(&mut self, kind: Kind, offset: u64, len: u64, fua: bool) -> Result<(), RunFailure> {
         let _step = During::new(if kind == Kind::Trim { "trim" } else { "write" });
         let ticket = self.shared.oracle.borrow_mut().begin(self.volume, kind, offset, len, fua);
         let result = match kind {
@@ -239,20 +240,20 @@ impl<T: Target> Client<T> {
         match result {
             Ok(()) => Ok(()),
             // Writing less than a block may need a new block even for zeros and trims.
-            Err(Failure::NoSpace) if self.shared.may_fill.get() => {
+            Err(RequestError::NoSpace) if self.shared.may_fill.get() => {
                 self.shared.refused.set(self.shared.refused.get() + 1);
                 Ok(())
             }
             // Of a discard the blocks at the ends, of which it covers a part only, are left as they are.
-            Err(Failure::Clogged) if self.shared.may_clog.get() && kind != Kind::Trim => {
+            Err(RequestError::Clogged) if self.shared.may_clog.get() && kind != Kind::Trim => {
                 self.shared.clogged.set(self.shared.clogged.get() + 1);
                 Ok(())
             }
-            Err(failure) => self.judge(&format!("{kind:?}"), offset..offset + len, failure).await,
+            Err(error) => self.judge(kind.name(), offset..offset + len, error).await,
         }
     }
 
-    async fn flush(&mut self) -> Result<(), String> {
+    async fn flush(&mut self) -> Result<(), RunFailure> {
         let since = self.shared.oracle.borrow_mut().begin_flush();
         match self.target.flush().await {
             Ok(()) => {
@@ -260,9 +261,9 @@ impl<T: Target> Client<T> {
                 self.heard.set(self.shared.oracle.borrow().now());
                 Ok(())
             }
-            Err(failure) => {
-                let told = matches!(failure, Failure::Lost);
-                self.judge("flush", 0..self.size, failure).await?;
+            Err(error) => {
+                let told = matches!(error, RequestError::Lost);
+                self.judge("flush", 0..self.size, error).await?;
                 if told {
                     self.heard.set(self.shared.oracle.borrow().now());
                 }
@@ -272,23 +273,26 @@ impl<T: Target> Client<T> {
     }
 
     /// A request failed: fine if damage beyond redundancy is the reason, and nothing else is.
-    async fn judge(&self, what: &str, bytes: Range<u64>, failure: Failure) -> Result<(), String> {
-        let doubt = match &failure {
-            Failure::Suspended if self.shared.may_suspend.get() => {
+    async fn judge(&self, what: &'static str, bytes: Range<u64>, error: RequestError) -> Result<(), RunFailure> {
+        let doubt = match &error {
+            RequestError::Suspended if self.shared.may_suspend.get() => {
                 self.shared.refused.set(self.shared.refused.get() + 1);
                 return Ok(());
             }
-            Failure::Unreadable(block) if self.shared.oracle.borrow_mut().may_be_lost(self.volume, *block) => Ok(()),
-            Failure::Unreadable(block) if self.shared.oracle.borrow_mut().may_be_forgone(self.volume, *block) => Ok(()),
-            Failure::Lost => {
+            RequestError::Unreadable(block) if self.shared.oracle.borrow_mut().may_be_lost(self.volume, *block) => {
+                Ok(())
+            }
+            RequestError::Unreadable(block) if self.shared.oracle.borrow_mut().may_be_forgone(self.volume, *block) => {
+                Ok(())
+            }
+            RequestError::Lost => {
                 let mut oracle = self.shared.oracle.borrow_mut();
                 let may_be = oracle.told_of_loss(self.volume, self.heard.get(), self.rt.now());
-                let wrong = "and all is durable, or could have been had from the other members";
-                if may_be { Ok(()) } else { Err(wrong.into()) }
+                if may_be { Ok(()) } else { Err(Some(Inexcusable::AllIsDurable)) }
             }
-            Failure::Unreadable(_) if self.shared.loses_nothing.get() => Err("and nothing was lost".into()),
-            Failure::Unreadable(block) => self.target.excuse(*block).await,
-            _ => Err(String::new()),
+            RequestError::Unreadable(_) if self.shared.loses_nothing.get() => Err(Some(Inexcusable::NothingLost)),
+            RequestError::Unreadable(block) => self.target.excuse(*block).await.map_err(Some),
+            _ => Err(None),
         };
         match doubt {
             Ok(()) => {
@@ -296,8 +300,8 @@ impl<T: Target> Client<T> {
                 Ok(())
             }
             Err(why) => {
-                let (volume, now) = (self.volume, self.rt.now());
-                Err(format!("volume {volume}: {what} of bytes {bytes:?} failed at {now}: {failure:?} {why}"))
+                let (volume, at) = (self.volume, self.rt.now());
+                Err(FailedRequest { volume, what, bytes, at, error, why }.into())
             }
         }
     }
@@ -308,21 +312,21 @@ impl<T: Target> Client<T> {
         let piece = ((self.size / PIECES).max(LEAST_PIECE) / page).max(1) * page;
         for (n, at) in (0..self.size).step_by(piece as usize).enumerate() {
             let len = piece.min(self.size - at);
-            if let Err(text) = self.change(Kind::Trim, at, len, n % 2 == 0).await {
-                return self.shared.fail(format!("while there is no room for writes: {text}"));
+            if let Err(failure) = self.change(Kind::Trim, at, len, n % 2 == 0).await {
+                return self.shared.fail(failure.during(Step::Discarding));
             }
         }
         for _ in 0..WRITES {
             let refused = self.shared.clogged.get();
-            if let Err(text) = self.change(Kind::Write, 0, LEAST_PIECE.min(self.size), false).await {
-                return self.shared.fail(text);
+            if let Err(failure) = self.change(Kind::Write, 0, LEAST_PIECE.min(self.size), false).await {
+                return self.shared.fail(failure);
             }
             if self.shared.clogged.get() == refused {
                 return;
             }
             self.rt.sleep(BETWEEN_WRITES).await;
         }
-        self.shared.fail("writes are refused for want of room, though everything was discarded".into());
+        self.shared.fail(RunFailure::NoRoomAgain);
     }
 
     /// Reads the whole volume and checks every block, of one too large for that those that may hold anything.
@@ -335,13 +339,13 @@ impl<T: Target> Client<T> {
             if len == 0 || self.shared.failed() {
                 return;
             }
-            if let Err(text) = self.verify_piece(offset, len).await {
-                self.shared.fail(format!("in the sweep over the whole volume: {text}"));
+            if let Err(failure) = self.verify_piece(offset, len).await {
+                self.shared.fail(failure.during(Step::Sweep));
             }
         }
     }
 
-    async fn verify_piece(&mut self, offset: u64, len: u64) -> Result<(), String> {
+    async fn verify_piece(&mut self, offset: u64, len: u64) -> Result<(), RunFailure> {
         let excused = self.shared.excused.get();
         self.read(offset, len).await?;
         if self.shared.excused.get() > excused && len > BLOCK as u64 {

@@ -173,6 +173,32 @@ pub fn fill(place: Place, version: Version, range: Range<usize>, bytes: &mut [u8
     });
 }
 
+/// Bytes from one write at least: fewer may be the same by chance.
+const LEAST_PIECE: usize = 4;
+
+/// Whether `bytes` are pieces of what writes up to `newest` have put into a byte range of a block, zeros among them.
+pub fn is_patchwork(place: Place, newest: Version, range: Range<usize>, bytes: &[u8]) -> bool {
+    let same = |start: usize, version: Version| {
+        let (mut len, from) = (0, range.start + start);
+        for_each_part(place, version, from..range.end, |at, part| {
+            let seen = &bytes[start + at..start + at + part.len()];
+            let matching = seen.iter().zip(part).take_while(|(a, b)| a == b).count();
+            len = at + matching;
+            matching == part.len()
+        });
+        len
+    };
+    let mut at = 0;
+    while at < range.len() {
+        let longest = (0..=newest).map(|version| same(at, version)).max().unwrap_or(0);
+        if longest < LEAST_PIECE.min(range.len() - at) {
+            return false;
+        }
+        at += longest;
+    }
+    true
+}
+
 /// Says in words what a block holds, by what its sectors claim.
 pub fn describe(bytes: &[u8]) -> String {
     let mut text = String::new();
@@ -239,6 +265,17 @@ mod tests {
             bytes[at] ^= 1;
             assert!(!content.matches(PLACE, &bytes));
         }
+    }
+
+    #[test]
+    fn pieces_of_earlier_writes_are_told_from_what_was_never_there() {
+        let (_, mut bytes) = rendered(&[(0..BLOCK, 2), (700..1900, 1), (3000..3100, 0)]);
+        assert!(is_patchwork(PLACE, 3, 0..BLOCK, &bytes));
+        assert!(is_patchwork(PLACE, 3, 650..1500, &bytes[650..1500]));
+        assert!(!is_patchwork(PLACE, 1, 0..BLOCK, &bytes), "version 2 is not written yet");
+        assert!(!is_patchwork(Place { block: 8, ..PLACE }, 3, 0..BLOCK, &bytes));
+        bytes[1000] ^= 1;
+        assert!(!is_patchwork(PLACE, 3, 0..BLOCK, &bytes));
     }
 
     #[test]

@@ -26,13 +26,48 @@ pub(crate) fn rule() -> AutonomicsRule {
     }
 }
 
+/// Data has moved out of the way of contention against the rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContentionFault {
+    /// A block moved again too soon.
+    #[error(
+        "contention: {lba} of volume {volume} has moved out of the way at {before} and again at {at}: it rests for {rest}"
+    )]
+    Unrested {
+        /// Which volume.
+        volume: VolumeId,
+        /// Which block of it.
+        lba: Lba,
+        /// When it moved first.
+        before: Nanos,
+        /// When it moved again.
+        at: Nanos,
+        /// How long it should have stayed.
+        rest: Nanos,
+    },
+    /// Blocks moved in an array that moves none.
+    #[error("contention: {count} blocks moved, and none should")]
+    Off {
+        /// Blocks.
+        count: u64,
+    },
+    /// More blocks moved than the budget allows.
+    #[error("contention: {count} blocks moved, and clients' writes and the time pay for {earned}")]
+    Unearned {
+        /// Blocks.
+        count: u64,
+        /// Blocks that the budget allows.
+        earned: u128,
+    },
+}
+
 #[derive(Default)]
 struct Moves {
     /// When each block moved last, since the array was opened.
     last: BTreeMap<(VolumeId, Lba), Nanos>,
     count: u64,
     opened: Nanos,
-    wrong: Option<String>,
+    wrong: Option<ContentionFault>,
 }
 
 thread_local! {
@@ -50,27 +85,26 @@ pub(crate) fn moved(volume: VolumeId, lba: Lba, at: Nanos) {
         moves.count += 1;
         let before = moves.last.insert((volume, lba), at);
         if let Some(before) = before.filter(|&before| at.since(before) < rule().rest) {
-            let text =
-                format!("{lba} of volume {volume} has moved out of the way at {before} and again at {at}: it rests");
-            moves.wrong.get_or_insert(format!("contention: {text} for {}", rule().rest));
+            let fault = ContentionFault::Unrested { volume, lba, before, at, rest: rule().rest };
+            moves.wrong.get_or_insert(fault);
         }
     });
 }
 
 /// What has moved since [`begin`], judged.
-pub(crate) fn judge(status: &ArrayStatus, now: Nanos) -> Result<u64, String> {
+pub(crate) fn judge(status: &ArrayStatus, now: Nanos) -> Result<u64, ContentionFault> {
     let (count, opened, wrong) = MOVES.with_borrow(|moves| (moves.count, moves.opened, moves.wrong.clone()));
-    if let Some(text) = wrong {
-        return Err(text);
+    if let Some(fault) = wrong {
+        return Err(fault);
     }
     let Some(told) = &status.autonomics else {
-        return if count == 0 { Ok(0) } else { Err(format!("contention: {count} blocks moved, and none should")) };
+        return if count == 0 { Ok(0) } else { Err(ContentionFault::Off { count }) };
     };
     let earned = u128::from(status.traffic.client_written) * u128::from(told.write_percent) / 100
         + u128::from(now.since(opened).0) * u128::from(told.writes_per_day) / 86_400_000_000_000
         + 1;
     match u128::from(count) <= earned {
         true => Ok(count),
-        false => Err(format!("contention: {count} blocks moved, and clients' writes and the time pay for {earned}")),
+        false => Err(ContentionFault::Unearned { count, earned }),
     }
 }

@@ -16,6 +16,7 @@ mod client;
 pub mod content;
 mod contention;
 mod coverage;
+mod failure;
 mod forgone;
 mod journal;
 mod kept;
@@ -38,8 +39,13 @@ mod truth;
 mod zones;
 
 pub use campaign::{Options, Replay, Report, SeedFailure, Short, replay, run_seeds, shorten};
+pub use contention::ContentionFault;
 pub use coverage::Coverage;
-pub use oracle::Violation;
+pub use failure::{
+    FailedRequest, FailureKind, ForceFault, Inexcusable, OnceMore, RunFailure, SalvageFault, ScrubFault, Step, Unsound,
+};
+pub use oracle::{Shown, Violation};
 pub use plant::Plant;
-pub use story::{Effort, Story, StoryError, Tier};
+pub use story::{Effort, Story, StoryError, Tier, WrongLine};
 pub use tally::Tally;
+pub use target::RequestError;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use cygnus_runtime::{BufSlice, Rng, Runtime};
 use cygnus_types::{Acknowledged, BLOCK, Nanos, Paging};
 
-use crate::target::{Failure, Target};
+use crate::target::{RequestError, Target};
 
 /// What is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Memory {
 }
 
 impl Target for Memory {
-    async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, Failure> {
+    async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, RequestError> {
         self.pause().await;
         if self.strikes(Bug::EmptyRead) {
             return Ok(buf);
@@ -169,7 +169,7 @@ impl Target for Memory {
         Ok(buf)
     }
 
-    async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), Failure> {
+    async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), RequestError> {
         let source = |at: u64, bytes: &mut [u8]| {
             let from = (at - offset) as usize;
             bytes.copy_from_slice(&buf.bytes()[from..from + bytes.len()]);
@@ -178,19 +178,19 @@ impl Target for Memory {
         Ok(())
     }
 
-    async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), Failure> {
+    async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), RequestError> {
         self.change(offset, len, fua, |_, bytes| bytes.fill(0)).await;
         Ok(())
     }
 
-    async fn trim(&self, offset: u64, len: u64) -> Result<(), Failure> {
+    async fn trim(&self, offset: u64, len: u64) -> Result<(), RequestError> {
         if !self.bug(Bug::TrimIgnored) {
             self.change(offset, len, false, |_, bytes| bytes.fill(0)).await;
         }
         Ok(())
     }
 
-    async fn flush(&self) -> Result<(), Failure> {
+    async fn flush(&self) -> Result<(), RequestError> {
         self.pause().await;
         if !self.bug(Bug::FlushIgnored) {
             let count = self.inner.borrow().blocks.len();
@@ -212,12 +212,13 @@ mod tests {
 
     use super::*;
     use crate::client::{Client, Shared};
+    use crate::failure::RunFailure;
     use crate::story::Habits;
 
     const BLOCKS: usize = 32;
 
     /// Three power cuts with clients between them; what went wrong, if anything.
-    fn run(bug: Bug, seed: u64) -> Option<String> {
+    fn run(bug: Bug, seed: u64) -> Option<RunFailure> {
         let mut rng = Rng::new(seed);
         let world = World::new(rng.next_u64());
         let shared = Rc::new(Shared::default());
@@ -247,9 +248,9 @@ mod tests {
                 shared.wait().await;
                 rt.sleep(Nanos::secs(1)).await;
             });
-            if let Some(text) = shared.failure.borrow().clone() {
+            if let Some(failure) = shared.failure.borrow().clone() {
                 rt.drop_tasks();
-                return Some(text);
+                return Some(failure);
             }
             world.cut_power();
             shared.power_was_cut(world.now(), "power cut");
@@ -264,8 +265,8 @@ mod tests {
     #[test]
     fn a_correct_volume_is_never_accused() {
         for seed in 0..200 {
-            if let Some(text) = run(Bug::None, seed) {
-                panic!("seed {seed}: {text}");
+            if let Some(failure) = run(Bug::None, seed) {
+                panic!("seed {seed}: {failure}");
             }
         }
     }

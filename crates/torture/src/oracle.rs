@@ -1,7 +1,6 @@
 //! What clients may see: the truth about every volume, kept beside the array by those who write to it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 
 use cygnus_types::{Acknowledged, BLOCK, Nanos, Paging};
@@ -19,6 +18,16 @@ pub(crate) enum Kind {
     Write,
     Zero,
     Trim,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Zero => "zero",
+            Self::Trim => "trim",
+        }
+    }
 }
 
 /// One line of the story told when something is wrong.
@@ -50,16 +59,28 @@ pub(crate) struct Ticket {
 pub(crate) struct Since(u64);
 
 /// The array showed something it must not.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
 pub struct Violation {
-    /// Everything known about it, for people.
+    /// The oracle's number of the volume.
+    pub volume: u32,
+    /// Of the volume.
+    pub block: u64,
+    /// When the read ended.
+    pub at: Nanos,
+    /// What was shown.
+    pub shown: Shown,
+    /// Everything known about it, for people: where and when, what was seen, what would have been legal, what was done to the block.
     pub text: String,
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
+/// What a read showed that it must not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// What the block held, or part of which it held, at another time, zeros among it.
+    Earlier,
+    /// Bytes that were never written there.
+    Foreign,
 }
 
 struct Volume {
@@ -472,7 +493,9 @@ impl Oracle {
             let range = if record.bytes.is_empty() { String::new() } else { format!(" bytes {:?}", record.bytes) };
             text += &format!("\n    {:>10} {}{range}", record.at.to_string(), record.what);
         }
-        Violation { text }
+        let at_another_time = content::is_patchwork(place, self.versions, range.clone(), seen);
+        let shown = if at_another_time { Shown::Earlier } else { Shown::Foreign };
+        Violation { volume: place.volume, block: place.block, at, shown, text }
     }
 }
 

@@ -5,6 +5,8 @@ use cygnus_format::MemberState;
 use cygnus_runtime::Runtime;
 use cygnus_types::Nanos;
 
+use crate::failure::RunFailure;
+
 /// So long after the end of all trouble requests are served again. Members are asked once a second, a probe that was on its
 /// way may have to be given up first, and a flush after it.
 pub(crate) const SERVES_AGAIN: Nanos = Nanos::secs(20);
@@ -15,13 +17,13 @@ const LOOK: Nanos = Nanos::millis(5);
 
 /// Waits for that; an error says what did not come about. `over`: when the trouble ends. Members that are `lost` do not come
 /// back.
-pub(crate) async fn serves_again(rt: Runtime, array: Engine, over: Nanos, lost: Vec<usize>) -> Result<(), String> {
+pub(crate) async fn serves_again(rt: Runtime, array: Engine, over: Nanos, lost: Vec<usize>) -> Result<(), RunFailure> {
     rt.sleep_until(over).await;
     let until = rt.now() + SERVES_AGAIN;
     while array.status().health == ArrayHealth::Suspended {
         if rt.now() > until {
             let waits_for = array.status().suspended.map_or_else(String::new, |suspended| suspended.words());
-            return Err(format!("it does not serve again {SERVES_AGAIN} after the trouble: it waits for {waits_for}"));
+            return Err(RunFailure::StillSuspended { after: SERVES_AGAIN, waits_for });
         }
         rt.sleep(LOOK).await;
     }
@@ -36,7 +38,7 @@ pub(crate) async fn serves_again(rt: Runtime, array: Engine, over: Nanos, lost: 
         match status.members.iter().find(there) {
             None => return Ok(()),
             Some(member) if rt.now() > until => {
-                return Err(format!("it does not serve again as before: {} is {:?}", member.name, member.state));
+                return Err(RunFailure::StillAway { member: member.name.clone(), state: member.state });
             }
             Some(_) => rt.sleep(LOOK).await,
         }

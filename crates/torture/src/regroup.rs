@@ -1,6 +1,7 @@
 //! R-groups that are added and retired, and members that are replaced or drained, while clients are at work.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cygnus_engine::{Array as Engine, ArrayError, GroupError, JobState, MemberError};
 use cygnus_format::{GroupState, MemberState};
@@ -8,6 +9,7 @@ use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{GroupId, Medium, MemberIx, Nanos};
 
 use crate::client::Shared;
+use crate::failure::RunFailure;
 use crate::journal;
 use crate::story::{Regroup, Shape};
 
@@ -46,7 +48,7 @@ impl Regrouping {
         match result {
             Ok(()) => journal::tell(format!("{} {what}: done or begun", self.rt.now())),
             Err(GroupError::Array(error)) if !self.harmed => {
-                self.fail(format!("{what}: {error}"));
+                self.fail(what, error);
             }
             Err(error) => journal::tell(format!("{} {what}: {error}", self.rt.now())),
         }
@@ -84,7 +86,7 @@ impl Regrouping {
             Err(MemberError::Array(error @ ArrayError::InUse { .. })) => {
                 journal::tell(format!("{} {what}: {error}", self.rt.now()));
             }
-            Err(MemberError::Array(error)) if !self.harmed => self.fail(format!("{what}: {error}")),
+            Err(MemberError::Array(error)) if !self.harmed => self.fail(what, error),
             Err(error) => journal::tell(format!("{} {what}: {error}", self.rt.now())),
         }
     }
@@ -98,7 +100,7 @@ impl Regrouping {
         let what = Regroup::Drain(member);
         let id = match self.array.drain(MemberIx(member as u16)).await {
             Ok(id) => id,
-            Err(MemberError::Array(error)) if !self.harmed => return self.fail(format!("{what}: {error}")),
+            Err(MemberError::Array(error)) if !self.harmed => return self.fail(what, error),
             Err(error) => return journal::tell(format!("{} {what}: {error}", self.rt.now())),
         };
         journal::tell(format!("{} {what}: begun", self.rt.now()));
@@ -106,7 +108,7 @@ impl Regrouping {
             match self.array.jobs().into_iter().find(|job| job.id == id).map(|job| job.state) {
                 Some(JobState::Running) => self.rt.sleep(LOOK).await,
                 Some(JobState::Failed(why)) if !self.harmed && !self.has_left(member) => {
-                    return self.fail(format!("{what}: {why}"));
+                    return self.note(RunFailure::Job { change: what.to_string(), why });
                 }
                 _ => return,
             }
@@ -118,8 +120,12 @@ impl Regrouping {
         status.groups[status.members[member].group.index()].state == GroupState::Retired
     }
 
-    fn fail(&self, text: String) {
-        self.shared.failure.borrow_mut().get_or_insert(text);
+    fn fail(&self, what: Regroup, error: ArrayError) {
+        self.note(RunFailure::MemberChange { change: what.to_string(), error: Arc::new(error) });
+    }
+
+    fn note(&self, failure: RunFailure) {
+        self.shared.failure.borrow_mut().get_or_insert(failure);
     }
 
     fn device(&self, n: usize) -> Option<DeviceInfo> {

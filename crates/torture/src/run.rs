@@ -11,10 +11,13 @@ mod state;
 mod verdict;
 mod volumes;
 
+use std::sync::Arc;
+
 use cygnus_types::Constraint;
 
 use crate::contention;
 use crate::coverage::{self, Coverage};
+use crate::failure::{RunFailure, Step, Trouble};
 use crate::journal;
 use crate::members::Done;
 use crate::plant::Plant;
@@ -22,13 +25,13 @@ use crate::recovery;
 use crate::regroup;
 use crate::story::{Admin, Cycle, Ending, Harm, Regroup, Script, Story, What};
 use crate::tally::Tally;
-use state::{Run, Session, Trouble, Volume};
+use state::{Run, Session, Volume};
 
 /// What a run that ended well went through.
 pub(crate) type Outcome = (Tally, Coverage);
 
 /// Runs a story; the error says what is wrong, and the journal what happened before.
-pub(crate) fn run_story(story: &Story, plant: Plant) -> Result<Outcome, String> {
+pub(crate) fn run_story(story: &Story, plant: Plant) -> Result<Outcome, RunFailure> {
     journal::begin();
     coverage::begin();
     let mut run = Run::new(story, plant);
@@ -55,7 +58,7 @@ pub(crate) fn run_story(story: &Story, plant: Plant) -> Result<Outcome, String> 
 }
 
 impl Run<'_> {
-    fn all_cycles(&mut self) -> Result<(), String> {
+    fn all_cycles(&mut self) -> Result<(), RunFailure> {
         self.make_array()?;
         let story = self.story;
         for (number, cycle) in story.cycles.iter().enumerate() {
@@ -72,41 +75,32 @@ impl Run<'_> {
         if self.story.cycles.iter().any(|cycle| !cycle.passing.is_empty() || cycle.absent.is_some()) {
             // Who was away is still being brought up to date.
             let over = self.world.now();
-            let whole = self.wait(&session, recovery::serves_again(rt, array, over, self.members.lost()));
-            whole.map_err(|trouble| match trouble {
-                Trouble::PowerCut => "the power went unplanned".to_owned(),
-                Trouble::Failure(text) => text,
-            })??;
+            self.wait(&session, recovery::serves_again(rt, array, over, self.members.lost()))??;
         }
-        self.wait(&session, leaving).map_err(|trouble| match trouble {
-            Trouble::PowerCut => "the power went unplanned".to_owned(),
-            Trouble::Failure(text) => format!("waiting for R-groups to leave: {text}"),
-        })?;
+        self.wait(&session, leaving).map_err(|trouble| RunFailure::from(trouble).during(Step::Leaving))?;
         self.sweep_volumes(&session)?;
         self.close(session, None)?;
         self.check_at_rest()?;
         if story.salvage.is_empty() { Ok(()) } else { self.salvage_at_rest(&story.salvage) }
     }
 
-    fn make_array(&mut self) -> Result<(), String> {
+    fn make_array(&mut self) -> Result<(), RunFailure> {
         let disks = self.members.disks()[..self.story.shape.members()].to_vec();
         let cluster = self.cluster(&disks);
         let (rt, infos, shape) = (cluster.reactor(0).clone(), self.world.infos(&disks), self.story.shape.clone());
         let made = cluster.run(async move { crate::array::create(&rt, &infos, &shape).await });
-        made.map_err(|halt| format!("making the array: {halt}"))??;
+        let made = made.map_err(|halt| RunFailure::from(Trouble::from(halt)).during(Step::Making))?;
+        made.map_err(|error| RunFailure::NotMade(Arc::new(error)))?;
         drop(cluster);
         let session = self.open(&Cycle::default())?;
         for (name, blocks) in &self.story.volumes {
             let admin = Admin::Create(name.clone(), *blocks);
-            self.administer(&session, &admin).map_err(|trouble| match trouble {
-                Trouble::PowerCut => "the power went unplanned".to_owned(),
-                Trouble::Failure(text) => text,
-            })?;
+            self.administer(&session, &admin)?;
         }
         self.close(session, None)
     }
 
-    fn cycle(&mut self, cycle: &Cycle) -> Result<(), String> {
+    fn cycle(&mut self, cycle: &Cycle) -> Result<(), RunFailure> {
         for harm in &cycle.at_rest {
             self.harm(*harm, false);
         }
@@ -137,7 +131,7 @@ impl Run<'_> {
                 self.after_power_cut(session, "power cut");
                 Ok(())
             }
-            Err(Trouble::Failure(text)) => Err(text),
+            Err(Trouble::Failure(failure)) => Err(failure),
         };
         self.end_passing(cycle);
         ended
@@ -188,7 +182,7 @@ impl Run<'_> {
         self.comes_back(session, cycle);
         let begun = self.world.now();
         for script in &cycle.clients {
-            self.start(session, script).map_err(Trouble::Failure)?;
+            self.start(session, script)?;
         }
         if let Some(at) = cycle.scrubs.beside {
             let (rt, array) = (session.cluster.reactor(0).clone(), session.array.home().clone());
@@ -231,7 +225,7 @@ impl Run<'_> {
         self.tally.promoted += traffic.promoted;
         self.tally.demoted += traffic.demoted;
         let rehomed = contention::judge(&session.array.home().status(), self.world.now());
-        self.tally.rehomed += rehomed.map_err(Trouble::Failure)?;
+        self.tally.rehomed += rehomed.map_err(RunFailure::from)?;
         waited?;
         if kill_after.is_none() {
             self.gives_room(session)?;
@@ -241,7 +235,7 @@ impl Run<'_> {
         if cycle.ending == Ending::Clean(None) { self.serves_again(session, cycle, begun) } else { Ok(()) }
     }
 
-    fn start(&mut self, session: &Session, script: &Script) -> Result<(), String> {
+    fn start(&mut self, session: &Session, script: &Script) -> Result<(), RunFailure> {
         let Some(volume) = self.volumes.iter().find(|v| v.name == script.volume).cloned() else { return Ok(()) };
         let reactor = usize::from(script.reactor % self.story.shape.reactors);
         let client = self.client(session, &volume, reactor)?;

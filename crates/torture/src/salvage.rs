@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cygnus_engine::{Array, ArrayError, Salvage, Volume};
 use cygnus_runtime::{DeviceInfo, Runtime};
@@ -10,6 +11,7 @@ use cygnus_types::{BLOCK, GroupId, Lba, SegmentId};
 
 use crate::array::{mapped_blocks, options};
 use crate::client::Shared;
+use crate::failure::SalvageFault;
 use crate::truth::Truth;
 
 /// Blocks that are beyond redundancy: volume and block.
@@ -24,11 +26,10 @@ pub(crate) async fn beyond(
     volumes: &[(String, u64)],
     lost: &[usize],
     torn: &BTreeSet<(GroupId, SegmentId)>,
-) -> Result<Beyond, String> {
+) -> Result<Beyond, ArrayError> {
     let mut options = options(1);
     options.read_only = true;
-    let array =
-        Array::open(rt, devices, &options).await.map_err(|error| format!("opening before a salvage: {error}"))?;
+    let array = Array::open(rt, devices, &options).await?;
     let mut beyond = Beyond::new();
     for (volume, _) in volumes {
         for block in array.volume(volume).iter().flat_map(mapped_blocks) {
@@ -52,7 +53,7 @@ pub(crate) struct Judge {
 
 impl Judge {
     /// Salvages all volumes; says how many arrays were broken beyond redundancy: one or none.
-    pub(crate) async fn salvage(self, rt: &Runtime, devices: &[DeviceInfo]) -> Result<u64, String> {
+    pub(crate) async fn salvage(self, rt: &Runtime, devices: &[DeviceInfo]) -> Result<u64, SalvageFault> {
         if devices.is_empty() {
             return Ok(0);
         }
@@ -61,19 +62,19 @@ impl Judge {
             Ok(salvage) => salvage,
             // None but spares and strangers is left.
             Err(ArrayError::NoArray(_)) => return Ok(0),
-            Err(error) => return Err(format!("the salvage: {error}")),
+            Err(error) => return Err(SalvageFault::Refused(Arc::new(error))),
         };
         // Without checkpoints blocks may be missing, or older versions.
         if self.exact && salvage.knows_all_blocks() {
             for (name, &number) in &self.numbers {
-                let volume = salvage.volume(name).ok_or_else(|| format!("the salvage has no volume {name}"))?;
+                let volume = salvage.volume(name).ok_or_else(|| SalvageFault::NoVolume(name.clone()))?;
                 self.judge(rt, &salvage, &volume, number).await?;
             }
         }
         Ok(u64::from(!self.beyond.is_empty()))
     }
 
-    async fn judge(&self, rt: &Runtime, salvage: &Salvage, volume: &Volume, number: u32) -> Result<(), String> {
+    async fn judge(&self, rt: &Runtime, salvage: &Salvage, volume: &Volume, number: u32) -> Result<(), SalvageFault> {
         let name = volume.name();
         let mut data = BTreeSet::new();
         while let Some(next) = salvage.next_data(volume, Lba(data.last().map_or(0, |last| last + 1))) {
@@ -88,12 +89,12 @@ impl Judge {
             if piece.lost.is_empty() {
                 let offset = block * BLOCK as u64;
                 let legal = oracle.end_read(number, offset, piece.data.bytes(), since, rt.now());
-                legal.map_err(|violation| format!("in the salvage of {name}: {}", violation.text))?;
+                legal.map_err(|violation| SalvageFault::Read { volume: name.to_owned(), violation })?;
                 continue;
             }
             oracle.end_failed_read(number, since);
             if !holds_data || !self.beyond.contains(&(name.to_owned(), block)) {
-                return Err(format!("the salvage gives up block {block} of {name}, which is not beyond redundancy"));
+                return Err(SalvageFault::GaveUp { volume: name.to_owned(), block });
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use cygnus_format::Geometry;
 use cygnus_types::Lba;
 
 use crate::array::mapped_blocks;
+use crate::failure::{ScrubFault, Unsound};
 use crate::members::device_of;
 use crate::truth::Truth;
 
@@ -36,13 +37,13 @@ impl Judge {
     }
 
     /// Judges the scrub that has just ended. The answer is whether another one would have nothing to find.
-    pub(crate) async fn judge(&self, report: &ScrubReport) -> Result<bool, String> {
+    pub(crate) async fn judge(&self, report: &ScrubReport) -> Result<bool, ScrubFault> {
         let status = self.array.status();
         if status.fault.is_some() {
             return Ok(false);
         }
         if !report.complete {
-            return Err("the scrub ended before it was done, though the array goes on".into());
+            return Err(ScrubFault::EndedEarly);
         }
         self.lost_are_lost(report).await?;
         if report.without_room > 0 {
@@ -53,9 +54,10 @@ impl Judge {
     }
 
     /// Judges another scrub, which had nothing to find after `first`.
-    pub(crate) fn judge_again(&self, first: &ScrubReport, again: &ScrubReport) -> Result<(), String> {
+    pub(crate) fn judge_again(&self, first: &ScrubReport, again: &ScrubReport) -> Result<(), ScrubFault> {
         if again.complete && again.found() > 0 && self.same_members(&self.array.status()) {
-            return Err(format!("a second scrub finds what the first should have mended: {again:?} after {first:?}"));
+            let (first, again) = (Box::new(first.clone()), Box::new(again.clone()));
+            return Err(ScrubFault::FoundAgain { first, again });
         }
         Ok(())
     }
@@ -79,21 +81,22 @@ impl Judge {
     }
 
     /// What the scrub gave up must be beyond redundancy, or have been given up before; and of that it lists all.
-    async fn lost_are_lost(&self, report: &ScrubReport) -> Result<(), String> {
+    async fn lost_are_lost(&self, report: &ScrubReport) -> Result<(), ScrubFault> {
         let of = |lost: &LostBlock| (lost.volume.clone(), lost.lba.0);
         let listed: BTreeSet<_> = report.lost_blocks.iter().map(of).collect();
         let mut known = self.forgone.iter().filter(|&(_, &is_certain)| is_certain).map(|(block, _)| block);
         if let Some((volume, block)) = known.find(|block| !listed.contains(block)) {
-            return Err(format!("the scrub says nothing of block {block} of {volume}, which was lost before"));
+            return Err(ScrubFault::Unlisted { volume: volume.clone(), block: *block });
         }
         for block in report.lost_blocks.iter().filter(|lost| !self.forgone.contains_key(&of(lost))) {
             let excuse = self.truth.excuse(&self.array, &block.volume, block.lba.0).await;
-            excuse.map_err(|why| format!("the scrub gave up block {} of {} {why}", block.lba.0, block.volume))?;
+            let (volume, block) = (block.volume.clone(), block.lba.0);
+            excuse.map_err(|why| ScrubFault::GaveUp { volume, block, why })?;
         }
         Ok(())
     }
 
-    async fn all_whole(&self, counted: &[usize]) -> Result<(), String> {
+    async fn all_whole(&self, counted: &[usize]) -> Result<(), ScrubFault> {
         for name in self.array.volume_names() {
             let Some(volume) = self.array.volume(&name) else { continue };
             for block in mapped_blocks(&volume) {
@@ -103,19 +106,19 @@ impl Judge {
         Ok(())
     }
 
-    async fn whole(&self, volume: &str, block: u64, counted: &[usize]) -> Result<(), String> {
+    async fn whole(&self, volume: &str, block: u64, counted: &[usize]) -> Result<(), ScrubFault> {
         let Some(suspect) = self.wrong(volume, block, counted).await else { return Ok(()) };
         // Cleaning may have moved it while its old place was looked at.
         match self.wrong(volume, block, counted).await {
             Some(still) if still == suspect => {
-                Err(format!("after a whole scrub, block {block} of {volume}: {}", still.1))
+                Err(ScrubFault::NotWhole { volume: volume.to_owned(), block, unsound: still.1 })
             }
             _ => Ok(()),
         }
     }
 
     /// The block's place, and what is wrong with anything that it depends on.
-    async fn wrong(&self, volume: &str, block: u64, counted: &[usize]) -> Option<(u64, String)> {
+    async fn wrong(&self, volume: &str, block: u64, counted: &[usize]) -> Option<(u64, Unsound)> {
         let at = self.array.locate(volume, Lba(block)).await?;
         // Written or moved since the scrub began, and perhaps in memory still, on the way to where something old is wrong.
         let is_open = |s: &SegmentInfo| (s.group, s.segment) == (at.group, at.segment) && s.state == "open";
@@ -126,14 +129,14 @@ impl Judge {
             return None;
         }
         let Some(summary) = at.summary else {
-            return Some((at.offset, "no header describes it".into()));
+            return Some((at.offset, Unsound::NoHeader));
         };
         let header = (0..summary.header_rows).map(|n| (summary.stripe_row + n, "the header of its stripe"));
         let needed = header.chain([(at.row, "its row")]);
         for (row, what) in needed {
             let offset = self.geometry.device_offset(at.segment.0, row);
             if let Some(member) = self.unsound(&at, offset, counted) {
-                return Some((at.offset, format!("{what} is not as it was written at byte {offset} of d{member}")));
+                return Some((at.offset, Unsound::NotAsWritten { what, offset, member }));
             }
         }
         None

@@ -13,6 +13,7 @@ mod contention;
 mod decay;
 mod draw;
 mod drives;
+mod error;
 mod force;
 mod growth;
 mod media;
@@ -45,11 +46,11 @@ pub(crate) use decay::{Beyond, Decay, Part};
 #[cfg(test)]
 pub(crate) use draw::Habits;
 pub(crate) use drives::Drives;
+pub use error::{StoryError, WrongLine};
 pub(crate) use regroup::Regroup;
 pub(crate) use scrubs::Scrubs;
 pub use shrink::Effort;
 pub(crate) use shrink::shrink;
-pub use text::StoryError;
 pub use tier::Tier;
 
 /// See the module's text.

@@ -2,9 +2,11 @@
 
 use cygnus_runtime::BufSlice;
 
-/// Why a request failed, as far as the oracle cares.
+use crate::failure::Inexcusable;
+
+/// Why a request of a client failed, as far as the oracle cares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum RequestError {
     /// No space: fine for a write or write-zeroes where the run allows it.
     NoSpace,
     /// Blocks that cannot be read keep all room.
@@ -21,14 +23,14 @@ pub(crate) enum Failure {
 
 /// A volume with byte-granular requests. Clones lead to the same volume.
 pub(crate) trait Target: Clone + 'static {
-    async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, Failure>;
-    async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), Failure>;
-    async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), Failure>;
-    async fn trim(&self, offset: u64, len: u64) -> Result<(), Failure>;
-    async fn flush(&self) -> Result<(), Failure>;
+    async fn read(&self, offset: u64, buf: BufSlice) -> Result<BufSlice, RequestError>;
+    async fn write(&self, offset: u64, buf: BufSlice, fua: bool) -> Result<(), RequestError>;
+    async fn write_zeroes(&self, offset: u64, len: u64, fua: bool) -> Result<(), RequestError>;
+    async fn trim(&self, offset: u64, len: u64) -> Result<(), RequestError>;
+    async fn flush(&self) -> Result<(), RequestError>;
 
     /// Whether a block may be unreadable, because it has lost more than the redundancy covers; else the reason why not.
-    async fn excuse(&self, block: u64) -> Result<(), String> {
-        Err(format!("and nothing excuses that for block {block}"))
+    async fn excuse(&self, block: u64) -> Result<(), Inexcusable> {
+        Err(Inexcusable::Never { block })
     }
 }

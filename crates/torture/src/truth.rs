@@ -11,6 +11,7 @@ use cygnus_sim::{DiskId, World};
 use cygnus_types::{BLOCK, GroupId, Lba, SegmentId};
 
 use crate::array::mapped_blocks;
+use crate::failure::Inexcusable;
 use crate::journal;
 use crate::members::device_of;
 
@@ -58,9 +59,9 @@ impl Truth {
     }
 
     /// Whether a block may be unreadable; else why not.
-    pub(crate) async fn excuse(&self, array: &Array, volume: &str, block: u64) -> Result<(), String> {
+    pub(crate) async fn excuse(&self, array: &Array, volume: &str, block: u64) -> Result<(), Inexcusable> {
         let Some(at) = array.locate(volume, Lba(block)).await else {
-            return Err(format!("and block {block} is not mapped"));
+            return Err(Inexcusable::NotMapped { block });
         };
         // The copy that cleaning had made was ruined before a crash, and the place from which it came, to which recovery
         // goes back, had been given away in the meantime. Or the member that had it was away then, and has been filled
@@ -80,13 +81,14 @@ impl Truth {
         let gone = if broken + later > at.protection.losses() { broken + later } else { broken };
         match own && gone > at.protection.losses() {
             true => Ok(()),
-            false => Err(format!(
-                "and block {block} at byte {} of d{} has lost {gone} of {} columns, of which the parity covers {}",
-                at.offset,
-                row[0],
-                row.len(),
-                at.protection.losses()
-            )),
+            false => Err(Inexcusable::Covered {
+                block,
+                offset: at.offset,
+                device: row[0],
+                gone,
+                width: row.len(),
+                parity: at.protection.losses(),
+            }),
         }
     }
 

@@ -11,11 +11,11 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rate {
-    /// Requests per second.
+    /// Requests per second on average.
     pub iops: Option<f64>,
-    /// Bytes per second.
+    /// Bytes per second on average.
     pub bandwidth: Option<Size>,
-    /// How gaps vary.
+    /// How the time between two requests varies around its mean.
     #[serde(default)]
     pub arrivals: Arrivals,
 }

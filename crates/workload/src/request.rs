@@ -32,7 +32,7 @@ pub const SHORT_READ: u32 = 64 << 10;
 /// One request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What it does.
+    /// Whether it reads, writes, discards or flushes.
     pub kind: Kind,
     /// First byte; 0 for a flush.
     pub offset: u64,
@@ -53,7 +53,7 @@ impl Request {
         Request { kind, offset, len, arrival: None, fua: false, job }
     }
 
-    /// A flush.
+    /// A flush of everything that `job` has written.
     pub fn flush(job: u16) -> Request {
         Request::new(Kind::Flush, 0, 0, job)
     }

@@ -167,7 +167,7 @@ impl<'de> Deserialize<'de> for Percent {
 pub struct BlockSizes(pub Vec<(Size, u32)>);
 
 impl BlockSizes {
-    /// Always this size.
+    /// Requests that are all of this size.
     pub fn only(size: ByteSize) -> BlockSizes {
         BlockSizes(vec![(size.into(), 1)])
     }

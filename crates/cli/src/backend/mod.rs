@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// An array that was made.
 #[derive(Debug)]
 pub struct NewArray {
-    /// Its identity.
+    /// The identity that its superblocks have.
     pub uuid: Uuid,
     /// The columns of each group.
     pub shapes: Vec<Raid>,
@@ -144,7 +144,7 @@ impl Opened<'_> {
         }
     }
 
-    /// Deletes a volume.
+    /// Deletes a volume and all that it holds.
     pub async fn delete_volume(&self, name: &str) -> Result<(), VolumeAdminError> {
         match self {
             Self::Log(array) => array.delete_volume(name).await,

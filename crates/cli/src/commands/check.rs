@@ -6,6 +6,7 @@ use crate::check::Report;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::LogLines;
+use crate::progress::{Bar, Counts};
 use cygnus_control::scrub::ScrubReport;
 use cygnus_engine::{CheckProgress, JobStatus};
 use cygnus_host::ArrayName;
@@ -13,7 +14,6 @@ use cygnus_host::members::Assembly;
 use cygnus_host::state::ArrayRecord;
 use cygnus_server::status::scrub_report;
 use cygnus_types::counted;
-use indicatif::ProgressBar;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -90,18 +90,11 @@ pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Fa
 fn check(record: &ArrayRecord, in_place: bool, context: &Context) -> Result<Report, Failure> {
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "segments");
-    let show = {
-        let bar = bar.clone();
-        move |now: CheckProgress| {
-            bar.set_length(now.of as u64);
-            bar.set_position(now.segments as u64);
-        }
-    };
+    let show = move |now: CheckProgress| bar.reach_of(now.segments as u64, now.of as u64);
     let report = match in_place {
         true => backend::inplace::check(record, show),
         false => backend::check(record, log, show),
     };
-    bar.finish_and_clear();
     report.map(Report::new)
 }
 
@@ -109,10 +102,8 @@ fn mend_in_place(record: &ArrayRecord, context: &Context) -> Result<Done, Failur
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "stripes repaired");
     let renewed = backend::inplace::repair(record, log, |done, all| {
-        bar.set_length(all);
-        bar.set_position(done);
+        bar.reach_of(done, all);
     });
-    bar.finish_and_clear();
     renewed.map(|renewed_stripes| Done::InPlace { renewed_stripes })
 }
 
@@ -120,15 +111,12 @@ fn mend(record: &ArrayRecord, context: &Context) -> Result<Done, Failure> {
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "bytes repaired");
     let report = backend::repair(record, log, |job: &JobStatus| {
-        bar.set_length(job.total);
-        bar.set_position(job.done);
+        bar.reach_of(job.done, job.total);
     });
-    bar.finish_and_clear();
     report.map(scrub_report).map(Done::Scrub)
 }
 
-/// Seen on a terminal only.
-fn bar(context: &Context, what: &str) -> ProgressBar {
-    let template = format!("[{{bar:25}}] {{percent:>3}} %, {{human_pos}} of {{human_len}} {what}");
-    context.output.bar(&template, None)
+/// The whole is known when it has begun.
+fn bar(context: &Context, things: &'static str) -> Bar {
+    Bar::new(context.output, Counts::Things(things), None)
 }

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::progress::{Bar, Counts};
 use cygnus_control::client::Client;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::show;
@@ -60,16 +61,13 @@ pub(super) fn ask(serve: &mut Client, request: &Request) -> Result<JobStatus, Fa
 
 /// Shows a bar (on a terminal) until the job has ended.
 pub(super) fn follow(serve: &mut Client, mut job: JobStatus, context: &Context) -> Result<JobStatus, Failure> {
-    let bar = context.output.bar("{prefix} [{bar:25}] {percent:>3} %  {msg}", None);
-    bar.set_prefix(format!("{} {}", job.kind, job.subject));
+    let bar = Bar::new(context.output, Counts::OwnWords, None);
     while job.state == JobState::Running {
-        bar.set_length(job.total_bytes);
-        bar.set_position(job.done_bytes);
-        bar.set_message(progress(&job));
+        bar.reach_of(job.done_bytes, job.total_bytes);
+        bar.say(&format!("{} {}: {}", job.kind, job.subject, progress(&job)));
         std::thread::sleep(POLL);
         job = ask(serve, &Request::Job { id: job.id })?;
     }
-    bar.finish_and_clear();
     Ok(job)
 }
 

@@ -8,10 +8,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::outfile;
 use crate::output::LogLines;
+use crate::progress::{Bar, Counts};
 use cygnus_engine::{Salvage, Volume};
 use cygnus_host::members::Assembly;
 use cygnus_types::{BLOCK, ByteSize, Lba, counted};
-use indicatif::ProgressBar;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::fs::File;
@@ -80,7 +80,8 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
             // Both before the long work begins.
             let open = |path: &PathBuf| outfile::open(path, args.force, &context.state);
             let (out, map) = (open(&args.out)?, args.map.as_ref().map(open).transpose()?);
-            let copied = copy(salvage, &volume, &out, &bar(context, volume.size())).await;
+            let copied =
+                copy(salvage, &volume, &out, &Bar::new(context.output, Counts::Bytes, Some(volume.size()))).await;
             let answer = copied.map_err(|error| Failure::Failed(format!("{}: {error}", args.out.display())))?;
             map.map_or(Ok(()), |map| write_map(&map, args, &answer))?;
             Ok(answer)
@@ -102,13 +103,7 @@ fn missing(answer: &Answer) -> String {
     format!("{} lost, {} unknown", ByteSize(answer.lost_bytes), ByteSize(answer.unknown_bytes))
 }
 
-/// Seen on a terminal only.
-fn bar(context: &Context, size: u64) -> ProgressBar {
-    let style = "[{bar:25}] {percent:>3} %  {binary_bytes} of {binary_total_bytes}, {eta} left";
-    context.output.bar(style, Some(size))
-}
-
-async fn copy(salvage: &Salvage, volume: &Volume, out: &File, bar: &ProgressBar) -> std::io::Result<Answer> {
+async fn copy(salvage: &Salvage, volume: &Volume, out: &File, bar: &Bar) -> std::io::Result<Answer> {
     let end = volume.size() / BLOCK as u64;
     let zeros = if salvage.knows_all_blocks() { Status::Copied } else { Status::Unknown };
     let mut answer = Answer { size_bytes: volume.size(), ..Answer::default() };
@@ -132,11 +127,10 @@ async fn copy(salvage: &Salvage, volume: &Volume, out: &File, bar: &ProgressBar)
         }
         answer.data_bytes += write_data(out, first.byte_offset(), piece.data.bytes())?;
         next = first.plus(blocks);
-        bar.set_position(next.byte_offset());
+        bar.reach(next.byte_offset());
     }
     answer.map.push(volume.size() - next.byte_offset(), zeros);
     out.sync_all()?;
-    bar.finish_and_clear();
     for (range, status) in answer.map.runs() {
         let bytes = range.end - range.start;
         let what = match status {

@@ -28,7 +28,7 @@ impl Space {
         create.map(|size| Self { size: size.0, sparse })
     }
 
-    /// Makes a file.
+    /// Makes the file at `path`, with all its space allocated unless it is to be sparse.
     pub fn make(self, path: &Path, output: &Output) -> Result<(), Failure> {
         if self.sparse {
             return create_file(path, self.size.0).map_err(Failure::of);

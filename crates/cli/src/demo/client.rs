@@ -1,4 +1,8 @@
 //! The demo's NBD client: one connection, many requests in flight, on a plain non-blocking socket.
+//!
+//! It dials as the load generator of `target` does, and its replies are taken apart by the parser of `nbd`. The load generator's own
+//! connections are of no use here: they choose what to ask for themselves, and step over what comes, as keeping it would cost as much
+//! as the server's work. Here each request is the workload's, and each byte that comes is compared.
 
 use cygnus_nbd::{Address, Command, NbdUri, ReplyBody, ReplyParsed, Request, parse_reply};
 use cygnus_target::loadgen::{Dialled, LoadError, dial};
@@ -38,11 +42,11 @@ pub enum ClientError {
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlight {
-    /// What was asked.
+    /// Which command was sent.
     pub command: Command,
-    /// First byte.
+    /// First byte of the export that it is about; 0 for a flush.
     pub offset: u64,
-    /// Bytes.
+    /// Bytes that it is about; 0 for a flush.
     pub length: u32,
     /// When it was sent.
     pub sent: Instant,

@@ -29,7 +29,7 @@ impl Observer {
         Self { control, progress, meter: RateMeter::default(), begun: now, last: now, last_requests: 0, last_bytes: 0 }
     }
 
-    /// The present moment.
+    /// Asks the server for its counters, and makes rates of what changed since the last call.
     pub fn snapshot(&mut self) -> Result<Snapshot, Failure> {
         let stats = match self.control.call(&Request::Stats)? {
             Response::Stats { stats } => *stats,

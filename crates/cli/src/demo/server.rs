@@ -28,7 +28,7 @@ const GROUPS: usize = 3;
 const DATA: u8 = 2;
 const PARITY: u8 = 1;
 const ARRAY: &str = "demo";
-/// The volume's name.
+/// Name of the volume, which is the export that the client opens.
 pub const VOLUME: &str = "vol0";
 /// The volume takes this much of the usable space, in percent: full enough that cleaning has work.
 const FULL: u64 = 60;

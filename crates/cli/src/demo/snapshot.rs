@@ -17,7 +17,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Shown to people.
+    /// The word for it on the terminal.
     pub fn title(self) -> &'static str {
         match self {
             Self::Filling => "filling",
@@ -37,11 +37,11 @@ pub struct Snapshot {
     pub phase: Phase,
     /// How far the phase is, 0 to 1.
     pub progress: f64,
-    /// The R-groups.
+    /// The R-groups, by their number.
     pub groups: Vec<GroupView>,
     /// The members, in order.
     pub devices: Vec<DeviceView>,
-    /// The client's side.
+    /// What the client sees: rates and latencies.
     pub client: ClientView,
     /// (client + moved) / client bytes, so far.
     pub write_amplification: Option<f64>,
@@ -56,9 +56,9 @@ pub struct Snapshot {
 pub struct GroupView {
     /// What it does now.
     pub role: GroupRole,
-    /// Free segments.
+    /// Segments that hold nothing and may be written.
     pub free: u32,
-    /// All segments.
+    /// Segments of the group in all.
     pub segments: u32,
     /// Live share of its capacity, 0 to 1.
     pub live: f64,
@@ -67,18 +67,18 @@ pub struct GroupView {
 /// A member as shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceView {
-    /// Its R-group.
+    /// Number of the R-group that it belongs to.
     pub group: u32,
-    /// Bytes per second.
+    /// Bytes that it reads and writes per second, over the last interval.
     pub rates: DeviceRates,
 }
 
 /// What the client sees.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ClientView {
-    /// Requests per second.
+    /// Requests answered per second, over the last interval.
     pub iops: f64,
-    /// Bytes per second.
+    /// Bytes read and written per second, over the last interval.
     pub bytes_per_second: f64,
     /// Latency over the last interval.
     pub latency: Latency,
@@ -92,13 +92,13 @@ pub struct Latency {
     /// Half of the requests were faster.
     #[serde(serialize_with = "micros", rename = "p50_us")]
     pub p50: Duration,
-    /// 99 % were.
+    /// 99 % of the requests were answered within this time.
     #[serde(serialize_with = "micros", rename = "p99_us")]
     pub p99: Duration,
-    /// 99.9 % were.
+    /// 99.9 % of the requests were answered within this time.
     #[serde(serialize_with = "micros", rename = "p99_9_us")]
     pub p999: Duration,
-    /// All were.
+    /// The slowest request took this long.
     #[serde(serialize_with = "micros", rename = "max_us")]
     pub max: Duration,
 }
@@ -114,7 +114,7 @@ fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S
 /// How the demo ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The last moment.
+    /// The state of the array and the rates at the end.
     pub last: Snapshot,
     /// Usable bytes of the array.
     pub capacity_bytes: u64,
@@ -125,7 +125,7 @@ pub struct Summary {
     pub write_time: Duration,
     /// Latency over all writes.
     pub write_latency: Latency,
-    /// Bytes compared.
+    /// Bytes that were read back and compared with what was written.
     pub verified_bytes: u64,
     /// 4 KiB blocks that were not what was written; 0 or the demo fails.
     pub wrong_blocks: u64,

@@ -2,7 +2,7 @@
 //!
 //! Every 4 KiB block holds words that follow from (seed, block, version); the version of every block is remembered, so
 //! each read can be compared without keeping the data. Two writes to one block are never in flight together, since the
-//! protocol leaves their order open.
+//! protocol leaves their order open. That is why requests do not come from crate `workload`, whose jobs know of none that is in flight.
 
 use super::client::{ClientError, Connection, InFlight};
 use super::snapshot::{Latency, Phase};
@@ -116,7 +116,7 @@ impl Progress {
     }
 }
 
-/// What to do.
+/// How much the client writes, and for how long at most.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Seed of contents and addresses.
@@ -127,16 +127,16 @@ pub struct Plan {
     pub time_limit: Duration,
 }
 
-/// How it went.
+/// What the client wrote and compared, and what was wrong.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Bytes written.
+    /// Bytes that were sent in writes.
     pub written_bytes: u64,
     /// Time it took to write them, flush included.
     pub write_time: Duration,
     /// Latency of all writes.
     pub write_latency: Histogram,
-    /// Bytes compared.
+    /// Bytes that were read back and compared with what was written.
     pub verified_bytes: u64,
     /// Blocks that were not what was written.
     pub wrong_blocks: u64,

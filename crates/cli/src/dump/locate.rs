@@ -6,7 +6,7 @@ use cygnus_engine::Array;
 use cygnus_types::{BLOCK, Lba};
 use serde::Serialize;
 
-/// The answer.
+/// Where a block of a volume is on the devices.
 #[derive(Debug, Serialize)]
 pub struct Found {
     volume: String,
@@ -78,7 +78,7 @@ pub async fn find(array: &Array, volume: &str, lba: u64) -> Result<Found, Failur
 }
 
 impl Found {
-    /// For people.
+    /// The same in lines of words.
     pub fn text(&self, paint: Paint) -> String {
         let Self { volume, lba, volume_offset, place } = self;
         let title = paint.tone(Tone::Heading, &format!("{volume} block {lba}"));

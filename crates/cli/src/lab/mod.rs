@@ -1,6 +1,5 @@
 //! `cygnus lab`: published figures, drawn anew.
 
-mod bar;
 mod calibration;
 mod pictures;
 mod report;

@@ -1,6 +1,5 @@
 //! `cygnus lab run`
 
-use super::bar::Bar;
 use super::failure;
 use super::pictures::Pictures;
 use super::side_by_side::side_by_side;
@@ -10,6 +9,7 @@ use crate::failure::Failure;
 use crate::kept;
 use crate::outfile;
 use crate::output::{Output, print};
+use crate::progress::Runs;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_lab::{
     About, Causal, Check, EXPERIMENTS, Experiment, Interval, Judgement, Laboratory, Read, Ruling, Run, Scale, Summary,
@@ -48,7 +48,7 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
     let mut laboratory = Laboratory::default();
     let ask = |one: &Chosen| laboratory.ask(one.experiment, one.scale, args.seed, one.seeds);
     let runs: Vec<(usize, Run)> = chosen.iter().flat_map(ask).collect();
-    let bar = Bar::new(output, runs.len());
+    let bar = Runs::new(output, runs.len());
     let mut judgements: Vec<Judgement> = Vec::new();
     let carry_out = |(number, run): &(usize, Run)| {
         let part = bar.part(format!("{}: {}", run.experiment, run.name()));
@@ -76,7 +76,7 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
             laboratory.learn(number, outcome);
         }
     })?;
-    bar.end();
+    drop(bar);
     outfile::write(&args.out.join(VERDICTS), judgements.iter().map(record).collect::<String>())?;
     let unlike: Vec<&Judgement> = judgements.iter().filter(|judgement| unlike_recorded(judgement).is_some()).collect();
     let changed = |judgement: &&Judgement| {
@@ -118,7 +118,7 @@ impl Answer {
 fn chosen(args: &RunArgs) -> Result<Vec<Chosen>, Failure> {
     let scale = match (args.full, args.scale) {
         (true, _) => Some(Scale::FULL),
-        (false, Some(divisor)) => Some(Scale::new(divisor).map_err(Failure::Usage)?),
+        (false, Some(divisor)) => Some(Scale::new(divisor).map_err(|error| Failure::Usage(error.to_string()))?),
         (false, None) => None,
     };
     let own = |about: About| Scale::new(about.divisor).expect("experiments have sensible scales");

@@ -7,7 +7,7 @@
 use super::{Judged, Plan};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::sim::Bar;
+use crate::progress::Runs;
 use cygnus_lab::{LabError, Scenario};
 use cygnus_ssd::{Flash, Preset, SsdConfig};
 use serde::Serialize;
@@ -50,10 +50,8 @@ struct Compared {
 /// Plays a plan. Its drives must be modelled.
 pub(super) fn check(plan: &Plan, output: Output) -> Result<Checked, Failure> {
     let scenario = Scenario::parse("plan", &scenario(plan)?).map_err(Failure::of)?;
-    let bar = Bar::new(output, "plan", scenario.duration());
-    let shown = bar.clone();
-    let outcome = cygnus_lab::run(&scenario, 0, 1, move |progress| shown.show(progress));
-    bar.end();
+    let (part, duration) = (Runs::new(output, 1).part("plan".into()), scenario.duration());
+    let outcome = cygnus_lab::run(&scenario, 0, 1, move |progress| part.show(progress, duration));
     let outcome = outcome.map_err(|error| match error {
         LabError::Scenario(error) => Failure::Failed(format!("this layout cannot be played: {error}")),
         error => Failure::of(error),

@@ -3,11 +3,11 @@
 use crate::args::sim::DeviceArgs;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::{Bar, Counts};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
 use cygnus_ssd::{Arithmetic, Calibration, DeviceSpec, ModelConfig, Preset};
-use indicatif::ProgressBar;
 use serde::Serialize;
 
 /// What `sim device` answers.
@@ -84,12 +84,12 @@ impl From<Calibration> for Row {
 pub(super) fn run(args: &DeviceArgs, output: Output) -> Result<(), Failure> {
     let presets = chosen(args)?;
     let figures = if args.no_run { 0 } else { presets.iter().map(|preset| preset.figures().len() as u64).sum() };
-    let bar = bar(output, figures);
+    let bar = Bar::new(output, Counts::Things("figures"), Some(figures));
     let mut devices = Vec::new();
     for preset in presets {
         devices.push(described(preset, args.no_run, &bar)?);
     }
-    bar.finish_and_clear();
+    drop(bar);
     let answer = Answer { devices };
     output.answer(&answer, |paint| text(&answer, paint))
 }
@@ -107,19 +107,15 @@ fn chosen(args: &DeviceArgs) -> Result<Vec<Preset>, Failure> {
     }
 }
 
-fn bar(output: Output, figures: u64) -> ProgressBar {
-    output.bar("[{bar:30}] {pos} of {len} figures  {msg}", Some(figures))
-}
-
-fn described(preset: Preset, no_run: bool, bar: &ProgressBar) -> Result<Described, Failure> {
+fn described(preset: Preset, no_run: bool, bar: &Bar) -> Result<Described, Failure> {
     let failed = |error: cygnus_ssd::ConfigError| Failure::Failed(error.to_string());
     let construction = preset.config();
     let sums = construction.clone().ssd().map(|config| config.arithmetic()).transpose().map_err(failed)?;
     let mut calibration = Vec::new();
     for figure in if no_run { Vec::new() } else { preset.figures() } {
-        bar.set_message(format!("{}: {}", preset.name(), figure.label()));
+        bar.say(&format!("{}: {}", preset.name(), figure.label()));
         calibration.push(Calibration::measure(preset, figure).map_err(failed)?.into());
-        bar.inc(1);
+        bar.advance(1);
     }
     Ok(Described { name: preset.name(), construction, arithmetic: sums.map(Sums::from), calibration })
 }

@@ -1,12 +1,9 @@
 //! `cygnus sim`: scenarios played through in virtual time.
 
-mod bar;
 mod device;
 mod fabric;
 mod run;
 mod show;
-
-pub use bar::Bar;
 
 use crate::args::sim::SimCommand;
 use crate::failure::Failure;

@@ -1,11 +1,11 @@
 //! `cygnus sim run`
 
-use super::bar::Bar;
 use super::show;
 use crate::args::sim::RunArgs;
 use crate::failure::Failure;
 use crate::kept;
 use crate::output::Output;
+use crate::progress::Runs;
 use cygnus_lab::{KeptRun, LabError, Outcome, Scenario};
 use serde::Serialize;
 
@@ -26,10 +26,8 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<(), Failure> {
     let mut outcomes = Vec::new();
     for (which, name) in names.iter().enumerate() {
         output.detail(&format!("{name} ..."));
-        let bar = Bar::new(output, name, scenario.duration());
-        let shown = bar.clone();
-        let outcome = cygnus_lab::run(&scenario, which, seed, move |progress| shown.show(progress));
-        bar.end();
+        let (part, duration) = (Runs::new(output, 1).part(name.clone()), scenario.duration());
+        let outcome = cygnus_lab::run(&scenario, which, seed, move |progress| part.show(progress, duration));
         let outcome = outcome.map_err(failure)?;
         if let Some(dir) = &args.out {
             let run = format!("{} {name}", scenario.name());

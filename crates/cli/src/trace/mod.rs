@@ -1,6 +1,5 @@
 //! `cygnus trace`: block traces described, made up and converted.
 
-mod bar;
 mod list;
 mod stat;
 mod write;

@@ -1,10 +1,10 @@
 //! `cygnus trace stat`
 
-use super::bar::Bar;
 use super::{SkippedLines, assumed, open};
 use crate::args::trace::StatArgs;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::{Bar, Counts};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
@@ -82,7 +82,7 @@ impl Recorded {
 
 pub(super) fn run(args: &StatArgs, output: Output) -> Result<(), Failure> {
     let reader = open(&args.file, &args.read)?;
-    let mut bar = Bar::bytes(output, reader.progress().1);
+    let mut bar = Bar::new(output, Counts::Bytes, Some(reader.progress().1));
     let mut records = Reorder::new(reader);
     let mut collector = Collector::new();
     while let Some(record) = records.next() {

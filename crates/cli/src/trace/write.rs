@@ -1,11 +1,11 @@
 //! `cygnus trace synth` and `cygnus trace convert`.
 
-use super::bar::Bar;
 use super::{SkippedLines, assumed, open};
 use crate::args::trace::{ConvertArgs, SynthArgs};
 use crate::failure::Failure;
 use crate::outfile;
 use crate::output::Output;
+use crate::progress::{Bar, Counts};
 use cygnus_control::show;
 use cygnus_types::Nanos;
 use cygnus_workload::synth::{Preset, SynthConfig};
@@ -41,7 +41,7 @@ pub(super) fn synth(args: &SynthArgs, output: Output) -> Result<(), Failure> {
     let workload = WorkloadConfig { synth: Some(config), ..WorkloadConfig::default() };
     let sources = workload.build(space, args.seed).map_err(|error| usage(&error))?;
     outfile::create(&args.out, args.force, |file| {
-        let mut bar = Bar::requests(output, args.requests);
+        let mut bar = Bar::new(output, Counts::Things("requests"), Some(args.requests));
         let mut out = MsrWriter::new(file, &preset.label());
         let failed = |error| Failure::Failed(format!("{}: {error}", args.out.display()));
         for mut source in sources {
@@ -79,7 +79,7 @@ pub(super) fn convert(args: &ConvertArgs, output: Output) -> Result<(), Failure>
     let format = reader.format();
     let name = args.input.file_name().unwrap_or_default().to_string_lossy();
     let written = outfile::create(&args.out, args.force, |file| {
-        let mut bar = Bar::bytes(output, reader.progress().1);
+        let mut bar = Bar::new(output, Counts::Bytes, Some(reader.progress().1));
         let mut out = MsrWriter::new(file, &name);
         let failed = |error| Failure::Failed(format!("{}: {error}", args.out.display()));
         let mut records = Reorder::new(reader);

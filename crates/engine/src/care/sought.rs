@@ -16,6 +16,7 @@ use crate::array::Array;
 use crate::care::guardian::Guardian;
 use crate::care::places::Returning;
 use crate::care::seats::{Seats, Taken};
+use crate::error::Stale;
 use crate::reactor::Reactor;
 use crate::recover::assemble::held_below;
 use crate::work::Work;
@@ -88,7 +89,7 @@ pub enum Disbelief {
     Newer,
     /// What it holds is not of this array's history.
     #[error("is stale: {0}")]
-    Stale(&'static str),
+    Stale(#[from] Stale),
 }
 
 impl Sought {
@@ -110,7 +111,7 @@ impl Sought {
         if own.generation > self.generation {
             return Err(Disbelief::Newer);
         }
-        held_below(self.member, own, &self.desc).map_err(Disbelief::Stale)
+        Ok(held_below(self.member, own, &self.desc)?)
     }
 }
 

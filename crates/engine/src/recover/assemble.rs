@@ -10,7 +10,7 @@ use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::care::places::{Returning, Spare};
-use crate::error::ArrayError;
+use crate::error::{ArrayError, Stale};
 use crate::planted::{self, Bug};
 use crate::recover::slots::{LostSlot, Mendable, mend, read_head};
 use crate::work::Work;
@@ -469,16 +469,16 @@ fn words_of_failed(member: MemberIx, device: &DeviceInfo, desc: &MemberDesc) -> 
 
 /// Whether what a stale device holds belongs to this array's history; if it is a copy from before the member left, the
 /// sequence below which it has every stripe.
-pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) -> Result<Option<u64>, &'static str> {
+pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) -> Result<Option<u64>, Stale> {
     if desc.left_before(own.state.session) {
-        return Err("it went on without the other members");
+        return Err(Stale::WentOn);
     }
     if desc.state != MemberState::Online && own.generation >= desc.holds.generation {
         return Ok(None);
     }
     let then = own.state.members().nth(member.index());
     if !then.is_some_and(|desc| desc.uuid == own.member_uuid && desc.state == MemberState::Online) {
-        return Err("it is an old copy of a device that was being rebuilt, or was a spare");
+        return Err(Stale::OldCopy);
     }
     // What a checkpoint covers was durable when its root was written.
     Ok(Some(own.state.roots[0].as_ref().map_or(0, |root| root.barrier)))

@@ -29,6 +29,8 @@ pub use map::{Better, Cell, Lead, Map};
 #[cfg(feature = "pictures")]
 pub use paint::Painter;
 pub(crate) use pen::escape;
+#[cfg(feature = "pictures")]
+pub use picture::NotDrawn;
 #[cfg(not(feature = "pictures"))]
 pub use picture::Painter;
 pub use picture::{PictureError, PictureFormat};

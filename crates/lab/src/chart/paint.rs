@@ -8,7 +8,7 @@ use resvg::usvg::{Group, Node, Options, Tree};
 use svg2pdf::{ConversionOptions, PageOptions};
 
 use super::figure::Chart;
-use super::picture::{PictureError, PictureFormat};
+use super::picture::{NotDrawn, PictureError, PictureFormat};
 
 /// Pixels for each of the SVG's.
 const SHARPNESS: f32 = 2.0;
@@ -43,8 +43,8 @@ impl Painter {
     /// When some of its texts would not be seen, or it is too large for pixels.
     pub fn paint(&self, chart: &Chart, format: PictureFormat) -> Result<Vec<u8>, PictureError> {
         let svg = chart.svg();
-        let wrong = |why: String| PictureError::Drawing { chart: chart.name.clone(), why };
-        let tree = Tree::from_str(&svg, &self.0).map_err(|error| wrong(error.to_string()))?;
+        let wrong = |why| PictureError::Drawing { chart: chart.name.clone(), why };
+        let tree = Tree::from_str(&svg, &self.0).map_err(|error| wrong(NotDrawn::Svg(error)))?;
         let texts = svg.matches("<text ").count() - svg.matches("></text>").count();
         let lacking = texts.saturating_sub(written(tree.root()));
         if lacking > 0 {
@@ -77,17 +77,17 @@ fn written(group: &Group) -> usize {
     group.children().iter().map(of).sum()
 }
 
-fn png(tree: &Tree) -> Result<Vec<u8>, String> {
-    let size = tree.size().to_int_size().scale_by(SHARPNESS).ok_or("it has no size")?;
-    let mut pixels = Pixmap::new(size.width(), size.height()).ok_or("it is too large for pixels")?;
+fn png(tree: &Tree) -> Result<Vec<u8>, NotDrawn> {
+    let size = tree.size().to_int_size().scale_by(SHARPNESS).ok_or(NotDrawn::NoSize)?;
+    let mut pixels = Pixmap::new(size.width(), size.height()).ok_or(NotDrawn::TooLarge)?;
     resvg::render(tree, Transform::from_scale(SHARPNESS, SHARPNESS), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|error| error.to_string())
+    pixels.encode_png().map_err(|error| NotDrawn::Png(error.into()))
 }
 
 /// Letters are outlines: svg2pdf puts fonts into the file in an order that is another one each time.
-fn pdf(tree: &Tree) -> Result<Vec<u8>, String> {
+fn pdf(tree: &Tree) -> Result<Vec<u8>, NotDrawn> {
     let options = ConversionOptions { embed_text: false, ..ConversionOptions::default() };
-    svg2pdf::to_pdf(tree, options, PageOptions::default()).map_err(|error| error.to_string())
+    Ok(svg2pdf::to_pdf(tree, options, PageOptions::default())?)
 }
 
 #[cfg(test)]

@@ -42,8 +42,29 @@ pub enum PictureError {
         /// The chart's name.
         chart: String,
         /// What went wrong.
-        why: String,
+        why: NotDrawn,
     },
+}
+
+/// What went wrong when a drawing was turned into a picture.
+#[cfg(feature = "pictures")]
+#[derive(Debug, thiserror::Error)]
+pub enum NotDrawn {
+    /// The drawing is no SVG.
+    #[error(transparent)]
+    Svg(resvg::usvg::Error),
+    /// There is nothing to draw.
+    #[error("it has no size")]
+    NoSize,
+    /// Memory does not suffice for the pixels.
+    #[error("it is too large for pixels")]
+    TooLarge,
+    /// The pixels are no PNG.
+    #[error(transparent)]
+    Png(Box<dyn std::error::Error + Send + Sync>),
+    /// The drawing is no PDF.
+    #[error(transparent)]
+    Pdf(#[from] svg2pdf::ConversionError),
 }
 
 impl PictureFormat {

@@ -33,5 +33,5 @@ pub use page::{Provenance, page};
 pub use published::{Dropped, Kind, Line, Published, Read, Was, Why};
 pub use recorded::{record, recorded, unlike_recorded};
 pub use registry::{EXPERIMENTS, experiment};
-pub use scale::Scale;
+pub use scale::{Scale, WrongScale};
 pub use verdict::{Summary, Verdict};

@@ -219,8 +219,28 @@ const FILES: [(&str, &str); 6] = [
     ("beyond.toml", include_str!("../../published/beyond.toml")),
 ];
 
-/// Why a file cannot be judged by.
-fn wrong(line: &Line) -> Option<String> {
+/// Why a file of published values cannot be judged by.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {why}")]
+struct WrongFile {
+    file: String,
+    why: WrongLine,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum WrongLine {
+    /// The text is no such file; its words have the line.
+    #[error(transparent)]
+    Text(#[from] toml::de::Error),
+    /// Values of this kind are published otherwise.
+    #[error("{name}: {published:?} is not of a line's kind {kind:?}")]
+    Kind { name: String, published: Published, kind: Kind },
+    /// It asks for less than the rule does.
+    #[error("{name}: {bound} is looser than the rule, {rule}")]
+    Looser { name: String, bound: Bound, rule: Bound },
+}
+
+fn wrong(line: &Line) -> Option<WrongLine> {
     let name = format!("{}, {}, {}", line.figure, line.panel, line.series);
     let about_one = matches!(
         line.published,
@@ -234,16 +254,17 @@ fn wrong(line: &Line) -> Option<String> {
         Kind::Limit => matches!(line.published, Published::Below(_)),
     };
     if !fits {
-        return Some(format!("{name}: {:?} is not of a line's kind {:?}", line.published, line.kind));
+        return Some(WrongLine::Kind { name, published: line.published, kind: line.kind });
     }
     let (bound, rule) = (line.bound(), line.rule());
-    (!bound.is_within(rule)).then(|| format!("{name}: {bound} is looser than the rule, {rule}"))
+    (!bound.is_within(rule)).then_some(WrongLine::Looser { name, bound, rule })
 }
 
-fn parsed(name: &str, text: &str) -> Result<File, String> {
-    let file: File = toml::from_str(text).map_err(|error| format!("{name}: {error}"))?;
+fn parsed(name: &str, text: &str) -> Result<File, WrongFile> {
+    let wrong_file = |why| WrongFile { file: name.to_owned(), why };
+    let file: File = toml::from_str(text).map_err(|error| wrong_file(error.into()))?;
     match file.line.iter().find_map(wrong) {
-        Some(why) => Err(format!("{name}: {why}")),
+        Some(why) => Err(wrong_file(why)),
         None => Ok(file),
     }
 }
@@ -275,7 +296,7 @@ mod tests {
         files().flat_map(|file| file.line).collect()
     }
 
-    fn line(rest: &str) -> Result<Bound, String> {
+    fn line(rest: &str) -> Result<Bound, WrongFile> {
         let head = "[[line]]\nfigure = \"a/b\"\npanel = \"p\"\nseries = \"s\"\nwhere = \"section 1\"\n";
         parsed("x.toml", &format!("{head}{rest}\n")).map(|file| file.line[0].bound())
     }
@@ -286,9 +307,9 @@ mod tests {
             assert!(line.bound().is_within(line.rule()), "{line:?}");
         }
         let looser = line("kind = \"value\"\nread = \"text\"\npublished = { about = 800 }\nwithin = 0.2");
-        assert!(looser.is_err_and(|why| why.contains("looser than the rule")));
+        assert!(looser.is_err_and(|wrong| matches!(wrong.why, WrongLine::Looser { .. })));
         let tighter = line("kind = \"value\"\nread = \"plot\"\npublished = { about = 800 }\nwithin = 0.2");
-        assert_eq!(tighter, Ok(Bound::Between(640.0, 960.0)));
+        assert_eq!(tighter.unwrap(), Bound::Between(640.0, 960.0));
     }
 
     #[test]
@@ -296,16 +317,16 @@ mod tests {
         let of = |kind: &str, read: &str, published: &str| {
             line(&format!("kind = \"{kind}\"\nread = \"{read}\"\npublished = {{ {published} }}"))
         };
-        assert_eq!(of("value", "text", "about = 800"), Ok(Bound::Between(680.0, 920.0)));
-        assert_eq!(of("value", "plot", "about = 800"), Ok(Bound::Between(600.0, 1000.0)));
-        assert_eq!(of("value", "plot", "range = [300, 750]"), Ok(Bound::Between(300.0, 750.0)));
-        assert_eq!(of("value", "text", "above = 4"), Ok(Bound::MoreThan(4.0)));
-        assert_eq!(of("value", "text", "about = 0"), Ok(Bound::Between(0.0, 0.0)));
-        assert_eq!(of("value", "derived", "about = 800"), of("value", "text", "about = 800"));
-        assert_eq!(of("order", "text", "below = 1"), Ok(Bound::LessThan(1.0)));
-        assert_eq!(of("order", "text", "similar-or-above = 1"), Ok(Bound::AtLeast(0.85)));
-        assert_eq!(of("sign", "plot", "above = 0"), Ok(Bound::MoreThan(0.0)));
-        assert_eq!(of("limit", "text", "below = 400"), Ok(Bound::AtMost(404.0)));
+        assert_eq!(of("value", "text", "about = 800").unwrap(), Bound::Between(680.0, 920.0));
+        assert_eq!(of("value", "plot", "about = 800").unwrap(), Bound::Between(600.0, 1000.0));
+        assert_eq!(of("value", "plot", "range = [300, 750]").unwrap(), Bound::Between(300.0, 750.0));
+        assert_eq!(of("value", "text", "above = 4").unwrap(), Bound::MoreThan(4.0));
+        assert_eq!(of("value", "text", "about = 0").unwrap(), Bound::Between(0.0, 0.0));
+        assert_eq!(of("value", "derived", "about = 800").unwrap(), of("value", "text", "about = 800").unwrap());
+        assert_eq!(of("order", "text", "below = 1").unwrap(), Bound::LessThan(1.0));
+        assert_eq!(of("order", "text", "similar-or-above = 1").unwrap(), Bound::AtLeast(0.85));
+        assert_eq!(of("sign", "plot", "above = 0").unwrap(), Bound::MoreThan(0.0));
+        assert_eq!(of("limit", "text", "below = 400").unwrap(), Bound::AtMost(404.0));
         for (kind, published) in
             [("order", "about = 1"), ("order", "above = 2"), ("sign", "above = 1"), ("limit", "above = 1")]
         {

@@ -8,6 +8,11 @@ use cygnus_types::BLOCK;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale(f64);
 
+/// An experiment cannot be so many times smaller than the paper's, or larger.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("a scale of {0}: from 1, the paper's size, to 4096 times smaller")]
+pub struct WrongScale(pub f64);
+
 /// Blocks of flash that a die should keep: with fewer, each is so large a part of the drive that collection cannot
 /// work as it does in a large one.
 const BLOCKS_PER_DIE: f64 = 150.0;
@@ -19,11 +24,11 @@ impl Scale {
     /// Factor by which everything is smaller, from 1 to 4096.
     ///
     /// # Errors
-    /// In words, when it is not.
-    pub fn new(divisor: f64) -> Result<Self, String> {
+    /// When it is not.
+    pub fn new(divisor: f64) -> Result<Self, WrongScale> {
         match (1.0..=4096.0).contains(&divisor) {
             true => Ok(Self(divisor)),
-            false => Err(format!("a scale of {divisor}: from 1, the paper's size, to 4096 times smaller")),
+            false => Err(WrongScale(divisor)),
         }
     }
 

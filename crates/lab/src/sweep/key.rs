@@ -5,20 +5,46 @@ use toml::{Table, Value};
 /// Stands for every entry of a list.
 const EACH: &str = "*";
 
+/// Where the path of a key leads nowhere, and what there is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum WrongKey {
+    /// A part of the path is empty.
+    #[error("\"{0}\" is no key: write its path with dots, such as volume.size")]
+    NoPath(String),
+    /// The path goes on where a value is.
+    #[error("{value} is a value and has no {below}: vary {value} itself")]
+    Value {
+        /// Path of the value.
+        value: String,
+        /// The rest of the path.
+        below: String,
+    },
+    /// A list has no such entry.
+    #[error("there is no {list}.{which}; there are {known}, or * for all of them")]
+    NoEntry {
+        /// Name.
+        list: String,
+        /// Number or name of what is wanted.
+        which: String,
+        /// Numbers and names of those that there are.
+        known: String,
+    },
+}
+
 /// Puts a value where the path leads: `volume.size`; `workload.fio.0.depth`, an entry of a list by its number;
 /// `array.swan.segment`, by its name; `array.*.segment`, all of them. Tables on the way that are not there are made.
 ///
 /// # Errors
 /// Where the path leads nowhere, and what there is.
-pub(super) fn put(scenario: &mut Table, path: &str, value: &Value) -> Result<(), String> {
+pub(super) fn put(scenario: &mut Table, path: &str, value: &Value) -> Result<(), WrongKey> {
     let parts: Vec<&str> = path.split('.').collect();
     if parts.iter().any(|part| part.is_empty()) {
-        return Err(format!("\"{path}\" is no key: write its path with dots, such as volume.size"));
+        return Err(WrongKey::NoPath(path.to_owned()));
     }
     into_table(scenario, &parts, value)
 }
 
-fn into_table(table: &mut Table, path: &[&str], value: &Value) -> Result<(), String> {
+fn into_table(table: &mut Table, path: &[&str], value: &Value) -> Result<(), WrongKey> {
     let (first, rest) = path.split_first().expect("a path has parts");
     if rest.is_empty() {
         table.insert((*first).into(), value.clone());
@@ -27,11 +53,11 @@ fn into_table(table: &mut Table, path: &[&str], value: &Value) -> Result<(), Str
     match table.entry(*first).or_insert_with(|| Value::Table(Table::new())) {
         Value::Table(inner) => into_table(inner, rest, value),
         Value::Array(list) => into_list(first, list, rest, value),
-        _ => Err(format!("{first} is a value and has no {}: vary {first} itself", rest.join("."))),
+        _ => Err(WrongKey::Value { value: (*first).to_owned(), below: rest.join(".") }),
     }
 }
 
-fn into_list(name: &str, list: &mut [Value], path: &[&str], value: &Value) -> Result<(), String> {
+fn into_list(name: &str, list: &mut [Value], path: &[&str], value: &Value) -> Result<(), WrongKey> {
     let (which, rest) = path.split_first().expect("a path that leads into a list goes on");
     let is_meant = |(number, entry): &(usize, &mut Value)| {
         *which == EACH || which.parse() == Ok(*number) || called(entry).is_some_and(|called| called == *which)
@@ -43,10 +69,14 @@ fn into_list(name: &str, list: &mut [Value], path: &[&str], value: &Value) -> Re
         match (rest.is_empty(), entry) {
             (true, entry) => *entry = value.clone(),
             (false, Value::Table(inner)) => into_table(inner, rest, value)?,
-            (false, _) => return Err(format!("{name}.{which} is a value and has no {}", rest.join("."))),
+            (false, _) => {
+                let value = format!("{name}.{which}");
+                return Err(WrongKey::Value { value, below: rest.join(".") });
+            }
         }
     }
-    if found { Ok(()) } else { Err(format!("there is no {name}.{which}; there are {known}, or * for all of them")) }
+    let none = || WrongKey::NoEntry { list: name.to_owned(), which: (*which).to_owned(), known };
+    found.then_some(()).ok_or_else(none)
 }
 
 /// What an entry of a list is called: its name, or its preset as arrays are.
@@ -78,7 +108,7 @@ mod tests {
         depth = 1
     "#;
 
-    fn with(path: &str) -> Result<Table, String> {
+    fn with(path: &str) -> Result<Table, WrongKey> {
         let mut table: Table = SCENARIO.parse().unwrap();
         put(&mut table, path, &Value::Integer(7)).map(|()| table)
     }
@@ -103,7 +133,7 @@ mod tests {
             ("volume..size", "is no key"),
             ("", "is no key"),
         ] {
-            let error = with(path).unwrap_err();
+            let error = with(path).unwrap_err().to_string();
             assert!(error.contains(words), "{path}: {error}");
         }
     }

@@ -13,7 +13,7 @@ mod values;
 
 pub use file::Sweep;
 pub use row::{Rows, WrongRow};
-pub use run::SweepRun;
+pub use run::{RunFailed, SweepRun};
 pub use values::Varied;
 
 /// A sweep that makes no sense: where, what is wrong, and the remedy.
@@ -27,8 +27,8 @@ pub struct SweepError {
 }
 
 impl SweepError {
-    fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), message: message.into() }
+    fn new(place: impl Into<String>, message: impl ToString) -> Self {
+        Self { place: place.into(), message: message.to_string() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The table of a sweep: a row for each run, as comma-separated values.
 
-use super::run::SweepRun;
+use super::run::{RunFailed, SweepRun};
 use crate::files::{cell, cells, fixed, in_unit};
 use crate::outcome::{Outcome, per_second};
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ impl Rows {
     }
 
     /// The row of a run, without its end: its numbers, or why there are none.
-    pub fn row(&self, run: &SweepRun, outcome: Result<&Outcome, String>) -> String {
+    pub fn row(&self, run: &SweepRun, outcome: Result<&Outcome, &RunFailed>) -> String {
         let mut cells = vec![run.id.clone(), cell(&self.made_by), cell(run.array())];
         cells.extend(run.values.iter().map(|(_, value)| cell(&plain(value))));
         cells.push(run.seed.to_string());
@@ -79,7 +79,7 @@ impl Rows {
             }
             Err(why) => {
                 cells.resize(self.columns().len() - 1, String::new());
-                cells.push(cell(&why));
+                cells.push(cell(&why.to_string()));
             }
         }
         cells.join(",")

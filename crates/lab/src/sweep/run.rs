@@ -9,6 +9,22 @@ use std::fmt;
 use std::path::Path;
 use toml::Value;
 
+/// Why a run of a sweep did not come to its end. Its words have no file and line: those of a scenario that was made up for a run are of
+/// no use to anybody.
+#[derive(Debug)]
+pub struct RunFailed(pub LabError);
+
+impl fmt::Display for RunFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            LabError::Scenario(error) => f.write_str(&error.message),
+            error => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunFailed {}
+
 /// One array under one seed, with one value of each key that varies.
 #[derive(Clone, Debug)]
 pub struct SweepRun {
@@ -40,8 +56,8 @@ impl SweepRun {
     ///
     /// # Errors
     /// As of [`run`].
-    pub fn carry_out(&self, progress: impl Fn(Progress) + 'static) -> Result<Outcome, LabError> {
-        run(&self.scenario, 0, self.seed, progress)
+    pub fn carry_out(&self, progress: impl Fn(Progress) + 'static) -> Result<Outcome, RunFailed> {
+        run(&self.scenario, 0, self.seed, progress).map_err(RunFailed)
     }
 
     /// The trace that it plays, if that is a file.

@@ -1,6 +1,6 @@
 //! Sweeps: which runs follow from a file, what is wrong with files, and rows that are found again.
 
-use cygnus_lab::{Rows, Sweep, SweepRun, Varied};
+use cygnus_lab::{Rows, RunFailed, ScenarioError, Sweep, SweepRun, Varied};
 
 const BASE: &str = r#"name = "base"
 about = "Two arrays without flash"
@@ -150,7 +150,9 @@ fn rows_are_found_again_and_halves_of_rows_are_not() {
         runs("scenario = \"base\"\n[grid]\nworkload.fio.0.distribution = [{ zipf = 0.9, }, \"uniform\"]\n").unwrap();
     let rows = Rows::new(["workload.fio.0.distribution"].into_iter(), "v1");
     let outcome = runs[1].carry_out(|_| {}).unwrap();
-    let (good, bad) = (rows.row(&runs[1], Ok(&outcome)), rows.row(&runs[0], Err("a \"bad\", bad\nday".into())));
+    let message = "a \"bad\", bad\nday".to_owned();
+    let failed = RunFailed(ScenarioError { file: "made up".into(), line: 1, column: 1, message }.into());
+    let (good, bad) = (rows.row(&runs[1], Ok(&outcome)), rows.row(&runs[0], Err(&failed)));
     let columns = rows.columns();
     for row in [&good, &bad] {
         assert_eq!(Rows::cells(row).len(), columns.len());

@@ -3,11 +3,12 @@
 //! What is demanded: a refusal writes nothing, so that no checkpoint covers the hole. By force the array opens; what can be read is
 //! the newest, and only of volumes in doubt may blocks be unreadable that the devices have.
 
-use cygnus_runtime::Halt;
+use cygnus_engine::ArrayError;
 use cygnus_sim::DiskId;
 
-use super::state::{Run, Session, Trouble};
-use crate::array::Array;
+use super::state::{Run, Session};
+use crate::array::{Array, Unopened};
+use crate::failure::{ForceFault, RunFailure, Step, Trouble};
 use crate::journal;
 use crate::rot;
 use crate::story::Beyond;
@@ -28,13 +29,13 @@ impl Run<'_> {
         places.into_iter().for_each(|place| rot::decay(&self.world, place, beyond.decay, beyond.nth));
     }
 
-    /// Whether the array may be refused in these words.
-    pub(super) fn may_refuse_for_rot(&self, text: &str) -> bool {
-        self.beyond.is_some() && text.contains(OFFER)
+    /// Whether the array may be refused in the words of this error.
+    pub(super) fn may_refuse_for_rot(&self, error: &ArrayError) -> bool {
+        self.beyond.is_some() && offers_force(error)
     }
 
     /// Opens an array that was refused, as often as the power goes meanwhile and once more.
-    pub(super) fn open_over_loss(&mut self, disks: &[DiskId], refusal: &str) -> Result<Session, String> {
+    pub(super) fn open_over_loss(&mut self, disks: &[DiskId], refusal: &ArrayError) -> Result<Session, RunFailure> {
         let mut cuts = self.beyond.replace(Vec::new()).unwrap_or_default().into_iter();
         let mut by_force = true;
         journal::tell(format!("{} not opened: {refusal}", self.world.now()));
@@ -45,7 +46,7 @@ impl Run<'_> {
             let opened = Array::open(&cluster, &devices, &self.story.shape, by_force, self.kept());
             self.world.cut_power_after(None);
             match opened {
-                Ok(Ok(array)) => {
+                Ok(array) => {
                     let Some(session) = self.begin(Session { cluster, array, devices })? else {
                         by_force = false;
                         continue;
@@ -54,10 +55,10 @@ impl Run<'_> {
                     self.look_at_what_was_given_up(&session)?;
                     return Ok(session);
                 }
-                Ok(Err(text)) if !by_force && text.contains(OFFER) => by_force = true,
-                Ok(Err(text)) => return Err(format!("the array cannot be opened by force: {text}")),
-                Err(Halt::Stalled) => return Err("a stall while opening the array by force".into()),
-                Err(Halt::PowerCut) => {
+                Err(Unopened::Refused(error)) if !by_force && offers_force(&error) => by_force = true,
+                Err(Unopened::Refused(error)) => return Err(ForceFault::NotOpened(error).into()),
+                Err(Unopened::Halted(Trouble::Failure(failure))) => return Err(failure.during(Step::OpeningByForce)),
+                Err(Unopened::Halted(Trouble::PowerCut)) => {
                     drop(cluster);
                     self.power_went_while_opening();
                     by_force = false;
@@ -66,7 +67,7 @@ impl Run<'_> {
         }
     }
 
-    fn look_at_what_was_given_up(&mut self, session: &Session) -> Result<(), String> {
+    fn look_at_what_was_given_up(&mut self, session: &Session) -> Result<(), RunFailure> {
         let status = session.array.home().status();
         for volume in self.volumes.clone() {
             let found = self.read_singly(session, &volume)?;
@@ -74,11 +75,7 @@ impl Run<'_> {
             for &block in found.gone.iter().filter(|_| !in_doubt) {
                 let (truth, array, name) = (self.truth.clone(), session.array.home().clone(), volume.name.clone());
                 let excuse = self.wait(session, async move { truth.excuse(&array, &name, block).await });
-                let excuse = excuse.map_err(|trouble| match trouble {
-                    Trouble::PowerCut => "the power went unplanned".to_owned(),
-                    Trouble::Failure(text) => text,
-                })?;
-                excuse.map_err(|why| format!("by force: volume {} is not in doubt, {why}", volume.name))?;
+                excuse?.map_err(|why| ForceFault::NotInDoubt { volume: volume.name.clone(), why })?;
             }
             self.tally.forgone += found.gone.len() as u64;
             let mut oracle = self.shared.oracle.borrow_mut();
@@ -86,4 +83,9 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the words of a refusal say how to go on by force: that is what an operator has.
+fn offers_force(error: &ArrayError) -> bool {
+    error.to_string().contains(OFFER)
 }

@@ -2,7 +2,8 @@
 //!
 //! What is demanded: discards find room for as long as anybody discards, and when they have given some, writes go on by themselves.
 
-use super::state::{Run, Session, Trouble};
+use super::state::{Run, Session};
+use crate::failure::Trouble;
 use crate::journal;
 
 impl Run<'_> {
@@ -15,7 +16,7 @@ impl Run<'_> {
         journal::tell(format!("{} {refused} requests found no room: everything is discarded", self.world.now()));
         self.tally.clogged += 1;
         for volume in &self.volumes {
-            let client = self.client(session, volume, 0).map_err(Trouble::Failure)?;
+            let client = self.client(session, volume, 0)?;
             self.shared.spawn(session.cluster.reactor(0), client.gives_room());
         }
         let shared = self.shared.clone();

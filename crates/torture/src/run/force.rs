@@ -5,25 +5,22 @@
 //! An opening that is cut short needs force again, or none any more, and loses no more.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use cygnus_engine::Readmitted;
-use cygnus_runtime::Halt;
+use cygnus_engine::{ArrayError, Readmitted};
 use cygnus_sim::DiskId;
 use cygnus_types::BLOCK;
 
-use super::session::TOO_MANY;
+use super::session::lacks_too_many;
 use super::state::{Run, Session, Volume};
-use crate::array::{Array, foretell};
+use crate::array::{Array, Unopened, foretell};
+use crate::failure::{ForceFault, RunFailure, Step, Trouble};
 use crate::journal;
-use crate::patience::PATIENCE;
 use crate::story::Force;
-use crate::target::{Failure, Target};
+use crate::target::{RequestError, Target};
 
 /// What a refusal says when members that are here can take part again.
 const OFFER: &str = "by force";
-
-/// Blocks that a message names.
-const NAMED: usize = 8;
 
 /// Blocks of a volume, as they were found after an opening by force.
 #[derive(Default)]
@@ -45,18 +42,18 @@ impl Run<'_> {
         &mut self,
         disks: &[DiskId],
         force: &Force,
-        refusal: &str,
-    ) -> Result<Session, String> {
+        refusal: Arc<ArrayError>,
+    ) -> Result<Session, RunFailure> {
         let mut cuts = force.cuts.iter();
-        let mut refusal = Some(refusal.to_owned());
+        let mut refusal = Some(refusal);
         let mut foretold: Option<Readmitted> = None;
         self.empty_caches(disks)?;
         loop {
-            if let Some(text) = &refusal {
-                journal::tell(format!("{} not opened: {text}", self.world.now()));
-                if !text.contains(OFFER) {
+            if let Some(error) = &refusal {
+                journal::tell(format!("{} not opened: {error}", self.world.now()));
+                if !error.to_string().contains(OFFER) {
                     self.is_refused = !self.is_enough(force);
-                    return Err(format!("the array cannot be opened, and not by force either: {text}"));
+                    return Err(ForceFault::NotOffered(error.clone()).into());
                 }
                 let now = self.foretell(disks)?;
                 if let Some(before) = &foretold {
@@ -72,7 +69,7 @@ impl Run<'_> {
             let opened = Array::open(&cluster, &devices, &self.story.shape, by_force, self.kept());
             self.world.cut_power_after(None);
             match opened {
-                Ok(Ok(array)) => {
+                Ok(array) => {
                     let said = array.home().recovery().readmission.clone();
                     let Some(session) = self.begin(Session { cluster, array, devices })? else { continue };
                     let foretold = foretold.expect("it was refused at first");
@@ -83,10 +80,10 @@ impl Run<'_> {
                     self.look_at_what_is_left(&session, &foretold)?;
                     return Ok(session);
                 }
-                Ok(Err(text)) if !by_force && text.contains(TOO_MANY) => refusal = Some(text),
-                Ok(Err(text)) => return Err(format!("the array cannot be opened by force: {text}")),
-                Err(Halt::Stalled) => return Err("a stall while opening the array by force".into()),
-                Err(Halt::PowerCut) => {
+                Err(Unopened::Refused(error)) if !by_force && lacks_too_many(&error) => refusal = Some(error),
+                Err(Unopened::Refused(error)) => return Err(ForceFault::NotOpened(error).into()),
+                Err(Unopened::Halted(Trouble::Failure(failure))) => return Err(failure.during(Step::OpeningByForce)),
+                Err(Unopened::Halted(Trouble::PowerCut)) => {
                     drop(cluster);
                     self.power_went_while_opening();
                 }
@@ -107,7 +104,7 @@ impl Run<'_> {
 
     /// Time has passed since the array was served: what devices took has left their caches. Otherwise a power cut could take
     /// what the check has seen, and nobody would have promised to keep it.
-    fn empty_caches(&self, disks: &[DiskId]) -> Result<(), String> {
+    fn empty_caches(&self, disks: &[DiskId]) -> Result<(), RunFailure> {
         let cluster = self.cluster(disks);
         let (rt, devices) = (cluster.reactor(0).clone(), self.world.infos(disks));
         let flushed = cluster.run(async move {
@@ -116,31 +113,31 @@ impl Run<'_> {
                 let _ = rt.flush(device.ix).await;
             }
         });
-        flushed.map_err(|halt| format!("the caches before an opening by force: {halt}"))
+        flushed.map_err(|halt| RunFailure::from(Trouble::from(halt)).during(Step::CachesBeforeForce))
     }
 
     /// What the check of the stopped array says of an opening by force. It writes nothing.
-    fn foretell(&mut self, disks: &[DiskId]) -> Result<Readmitted, String> {
+    fn foretell(&mut self, disks: &[DiskId]) -> Result<Readmitted, RunFailure> {
         let before = self.written(disks);
         let cluster = self.cluster(disks);
         let (rt, devices) = (cluster.reactor(0).clone(), self.world.infos(disks));
         let foretold = cluster.run(async move { foretell(&rt, &devices).await });
-        let foretold = foretold.map_err(|halt| format!("the check before an opening by force: {halt}"))?;
-        let foretold = foretold.map_err(|why| format!("the check before an opening by force: {why}"))?;
+        let foretold = foretold.map_err(|halt| RunFailure::from(Trouble::from(halt)).during(Step::CheckBeforeForce))?;
+        let foretold = foretold?;
         self.tally.checks += 1;
         foretold.lines().iter().for_each(|line| journal::tell(format!("    the check foretells: {line}")));
         match self.written(disks) == before {
             true => Ok(foretold),
-            false => Err("the check before an opening by force has written to the devices".into()),
+            false => Err(ForceFault::CheckWrote.into()),
         }
     }
 
     /// Reads every block of every volume by itself, and compares what is unreadable with what the check foretold.
-    fn look_at_what_is_left(&mut self, session: &Session, foretold: &Readmitted) -> Result<(), String> {
+    fn look_at_what_is_left(&mut self, session: &Session, foretold: &Readmitted) -> Result<(), RunFailure> {
         for volume in self.volumes.clone() {
             let found = self.read_singly(session, &volume)?;
             let of = foretold.volumes.iter().find(|of| of.name == volume.name);
-            let of = of.ok_or_else(|| format!("by force: the check says nothing of volume {}", volume.name))?;
+            let of = of.ok_or_else(|| ForceFault::NoVolume(volume.name.clone()))?;
             let gone: BTreeSet<u64> = found.gone.iter().copied().collect();
             let named = foretold.blocks.iter().filter(|(name, _)| *name == volume.name);
             let named: BTreeSet<u64> = named.map(|(_, lba)| lba.0).collect();
@@ -149,12 +146,9 @@ impl Run<'_> {
             // Of a volume in doubt the check need not name what no map knows.
             let as_foretold = if of.in_doubt { gone.is_superset(&named) } else { gone == named && of.given_up == 0 };
             if !as_foretold || named.len() as u64 != of.lost || readable < of.readable {
-                let differ: Vec<u64> = gone.symmetric_difference(&named).copied().take(NAMED).collect();
-                return Err(format!(
-                    "by force: of volume {} {readable} blocks can be read and {unreadable} cannot; the check foretold \
-                     {of:?}; these make the difference: {differ:?}",
-                    volume.name
-                ));
+                let differ: Vec<u64> = gone.symmetric_difference(&named).copied().collect();
+                let (volume, foretold) = (volume.name.clone(), Box::new(of.clone()));
+                return Err(ForceFault::OtherBlocks { volume, readable, unreadable, foretold, differ }.into());
             }
             self.ruined |= of.in_doubt || unreadable > 0;
             self.tally.forgone += unreadable;
@@ -165,7 +159,7 @@ impl Run<'_> {
     }
 
     /// Reads each block of a volume by itself; what can be read must be right.
-    pub(super) fn read_singly(&self, session: &Session, volume: &Volume) -> Result<Found, String> {
+    pub(super) fn read_singly(&self, session: &Session, volume: &Volume) -> Result<Found, RunFailure> {
         let target = session.array.volume(0, &volume.name, &self.truth)?;
         let (rt, shared, volume) = (session.cluster.reactor(0).clone(), self.shared.clone(), volume.clone());
         let known = shared.oracle.borrow_mut().known(volume.number);
@@ -179,41 +173,32 @@ impl Run<'_> {
                 match read {
                     Ok(data) => {
                         let judged = oracle.end_read(volume.number, offset, data.bytes(), since, rt.now());
-                        judged.map_err(|violation| format!("by force: {}", violation.text))?;
+                        judged.map_err(ForceFault::Read)?;
                         found.readable.push(block);
                     }
-                    Err(Failure::Unreadable(_)) => {
+                    Err(RequestError::Unreadable(_)) => {
                         oracle.end_failed_read(volume.number, since);
                         found.gone.push(block);
                     }
-                    Err(failure) => {
-                        return Err(format!("by force: volume {}: block {block}: {failure:?}", volume.name));
-                    }
+                    Err(error) => return Err(ForceFault::Request { volume: volume.name, block, error }),
                 }
             }
             Ok(found)
         };
         let read = crate::patience::run_with_patience(&session.cluster, || 0, reading);
-        let read = read.map_err(|halt| format!("reading after an opening by force: {halt}"))?;
-        read.ok_or_else(|| format!("no end after {PATIENCE} of reading after an opening by force"))?
+        Ok(read.map_err(|trouble| RunFailure::from(trouble).during(Step::ReadingAfterForce))??)
     }
 }
 
-fn says_as_foretold(foretold: &Readmitted, said: &Readmitted) -> Result<(), String> {
-    if foretold == said {
-        return Ok(());
+fn says_as_foretold(foretold: &Readmitted, said: &Readmitted) -> Result<(), ForceFault> {
+    match foretold == said {
+        true => Ok(()),
+        false => Err(ForceFault::SaysOther { foretold: Box::new(foretold.clone()), said: Box::new(said.clone()) }),
     }
-    let (before, now): (BTreeSet<_>, BTreeSet<_>) = (foretold.blocks.iter().collect(), said.blocks.iter().collect());
-    let differ: Vec<_> = before.symmetric_difference(&now).take(NAMED).collect();
-    Err(format!(
-        "by force: the check foretold {}; the opening says {}; these make the difference: {differ:?}",
-        foretold.lines().join("; "),
-        said.lines().join("; ")
-    ))
 }
 
 /// Whether a second opening by force, after one that was cut short, would lose no more than the first.
-fn loses_no_more(first: &Readmitted, now: &Readmitted) -> Result<(), String> {
+fn loses_no_more(first: &Readmitted, now: &Readmitted) -> Result<(), ForceFault> {
     let known: BTreeSet<_> = first.blocks.iter().collect();
     let of_first = |name: &str| first.volumes.iter().find(|of| of.name == name);
     let more = |of: &&cygnus_engine::VolumeAfter| {
@@ -222,9 +207,10 @@ fn loses_no_more(first: &Readmitted, now: &Readmitted) -> Result<(), String> {
     let block = now.blocks.iter().find(|block| !known.contains(block));
     match (block, now.volumes.iter().find(more)) {
         (None, None) => Ok(()),
-        (block, volume) => Err(format!(
-            "by force, cut short, and once more: now it loses more: {block:?} {volume:?}; at first the check foretold {}",
-            first.lines().join("; ")
-        )),
+        (block, volume) => Err(ForceFault::LosesMore {
+            block: block.cloned(),
+            volume: volume.cloned().map(Box::new),
+            foretold: Box::new(first.clone()),
+        }),
     }
 }

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use cygnus_sim::DiskId;
 use cygnus_types::Nanos;
 
-use super::state::{Run, Session, Trouble};
+use super::state::{Run, Session};
+use crate::failure::Trouble;
 use crate::journal;
 use crate::recovery;
 use crate::story::{Cycle, Sort};
@@ -54,7 +55,7 @@ impl Run<'_> {
         self.shared.may_suspend.set(false);
         session.array.home().set_suspended_for(Nanos::MAX);
         let (rt, array) = (session.cluster.reactor(0).clone(), session.array.home().clone());
-        self.wait(session, recovery::serves_again(rt, array, over, self.members.lost()))?.map_err(Trouble::Failure)
+        Ok(self.wait(session, recovery::serves_again(rt, array, over, self.members.lost()))??)
     }
 
     /// Whatever was in trouble no longer is.

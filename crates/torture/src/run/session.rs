@@ -1,23 +1,20 @@
 //! How a session begins and how it ends.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use cygnus_runtime::{DeviceInfo, Halt};
+use cygnus_engine::ArrayError;
+use cygnus_runtime::DeviceInfo;
 use cygnus_sim::DiskId;
 
-use super::state::{Run, Session, Trouble};
-use crate::array::Array;
+use super::state::{Run, Session};
+use crate::array::{Array, Unopened};
+use crate::failure::{OnceMore, RunFailure, Step, Trouble};
 use crate::journal;
 use crate::story::{Absent, Cycle, Ending, Sort};
 
-/// What a refusal says that has its cause in a superblock of which nothing is left.
-const LOST_SUPERBLOCK: &str = "a superblock of the array is lost";
-
-/// What a refusal says when a group lacks too many members.
-pub(super) const TOO_MANY: &str = "and its parity covers";
-
 impl Run<'_> {
-    pub(super) fn open(&mut self, cycle: &Cycle) -> Result<Session, String> {
+    pub(super) fn open(&mut self, cycle: &Cycle) -> Result<Session, RunFailure> {
         let disks = self.members.given(cycle.stale, &mut self.rng);
         let mut absent = cycle.absent.filter(|absent| self.is_outlasted(absent));
         let mut cuts = cycle.cuts.iter();
@@ -30,33 +27,35 @@ impl Run<'_> {
             let opened = Array::open(&cluster, &here, &self.story.shape, false, self.kept());
             self.world.cut_power_after(None);
             match opened {
-                Ok(Ok(array)) => {
+                Ok(array) => {
                     let session = Session { cluster, array, devices: self.world.infos(&disks) };
                     if let Some(session) = self.begin(session)? {
                         return Ok(session);
                     }
                 }
                 // Its group lacks another one, which was away when the last session ended: an operator brings this one.
-                Ok(Err(text)) if text.contains(TOO_MANY) && absent.take().is_some() => {
-                    journal::tell(format!("{} not opened: {text}", self.world.now()));
+                Err(Unopened::Refused(error)) if lacks_too_many(&error) && absent.take().is_some() => {
+                    journal::tell(format!("{} not opened: {error}", self.world.now()));
                 }
-                Ok(Err(text)) if let Some(force) = cycle.force.as_ref().filter(|_| text.contains(TOO_MANY)) => {
+                Err(Unopened::Refused(error))
+                    if let Some(force) = cycle.force.as_ref().filter(|_| lacks_too_many(&error)) =>
+                {
                     drop(cluster);
-                    return self.open_with_force(&disks, force, &text);
+                    return self.open_with_force(&disks, force, error);
                 }
-                Ok(Err(text)) if self.may_refuse_for_rot(&text) => {
+                Err(Unopened::Refused(error)) if self.may_refuse_for_rot(&error) => {
                     drop(cluster);
                     if self.written(&disks) != written {
-                        self.wrote_remains_alone(&disks, &here, &text)?;
+                        self.wrote_remains_alone(&disks, &here, &error)?;
                     }
-                    return self.open_over_loss(&disks, &text);
+                    return self.open_over_loss(&disks, &error);
                 }
-                Ok(Err(text)) => {
-                    self.note_refusal(&disks, &text);
-                    return Err(format!("the array cannot be opened: {text}"));
+                Err(Unopened::Refused(error)) => {
+                    self.note_refusal(&disks, &error);
+                    return Err(RunFailure::NotOpened(error));
                 }
-                Err(Halt::Stalled) => return Err("a stall while opening the array".into()),
-                Err(Halt::PowerCut) => {
+                Err(Unopened::Halted(Trouble::Failure(failure))) => return Err(failure.during(Step::Opening)),
+                Err(Unopened::Halted(Trouble::PowerCut)) => {
                     drop(cluster);
                     self.power_went_while_opening();
                 }
@@ -78,36 +77,41 @@ impl Run<'_> {
 
     /// An opening was refused and has written. That is right for one thing: what a killed server has left in memory. Done once
     /// more, it changes not a byte, while whatever else an opening might write has another session or number in it.
-    fn wrote_remains_alone(&self, disks: &[DiskId], here: &[DeviceInfo], refusal: &str) -> Result<(), String> {
-        let written = format!("the opening was refused and has written to the devices: {refusal}");
+    fn wrote_remains_alone(
+        &self,
+        disks: &[DiskId],
+        here: &[DeviceInfo],
+        refusal: &Arc<ArrayError>,
+    ) -> Result<(), RunFailure> {
+        let wrote = |again| Err(RunFailure::WroteThough { refusal: refusal.clone(), again });
         if self.machine.is_none() {
-            return Err(written);
+            return wrote(None);
         }
         let before: Vec<_> = disks.iter().map(|&disk| (disk, self.world.save(disk))).collect();
         let cluster = self.cluster(disks);
         let again = Array::open(&cluster, here, &self.story.shape, false, self.kept());
         match again {
-            Ok(Err(text)) if text == refusal => {}
-            Ok(Err(text)) => return Err(format!("{written}; once more it was refused differently: {text}")),
-            Ok(Ok(_)) => return Err(format!("{written}; once more it was not refused")),
-            Err(halt) => return Err(format!("{written}; once more it did not end: {halt}")),
+            Err(Unopened::Refused(error)) if error == *refusal => {}
+            Err(Unopened::Refused(error)) => return wrote(Some(OnceMore::RefusedDifferently(error))),
+            Ok(_) => return wrote(Some(OnceMore::NotRefused)),
+            Err(Unopened::Halted(trouble)) => return wrote(Some(OnceMore::NotEnded(Box::new(trouble.into())))),
         }
         drop(cluster);
         match before.iter().find(|(disk, saved)| self.world.differs_from(*disk, saved)) {
             None => Ok(()),
-            Some((disk, _)) => Err(format!("{written}; once more it wrote something else to {disk:?}")),
+            Some((disk, _)) => wrote(Some(OnceMore::WroteElse(*disk))),
         }
     }
 
     /// An array of these devices was not opened: where more has rotted of one than is promised to be survived, it is right to
     /// refuse, and the story ends.
-    pub(super) fn note_refusal(&mut self, disks: &[DiskId], text: &str) {
+    pub(super) fn note_refusal(&mut self, disks: &[DiskId], error: &ArrayError) {
         let lost = disks.iter().any(|&disk| crate::rot::has_lost_a_slot(&self.world, disk));
-        self.is_refused = lost && text.contains(LOST_SUPERBLOCK);
+        self.is_refused = lost && matches!(error, ArrayError::LostSuperblock { .. });
     }
 
     /// An array was opened; `None` if the power went meanwhile.
-    pub(super) fn begin(&mut self, session: Session) -> Result<Option<Session>, String> {
+    pub(super) fn begin(&mut self, session: Session) -> Result<Option<Session>, RunFailure> {
         let array = session.array.home().clone();
         self.shared.inspect_with(Some(Rc::new(move || array.invariants())));
         if !self.world.is_powered() {
@@ -145,7 +149,7 @@ impl Run<'_> {
         is_plain && !forgets && !self.ruined && !self.is_doomed
     }
 
-    pub(super) fn finish(&mut self, session: Session, cycle: &Cycle) -> Result<(), String> {
+    pub(super) fn finish(&mut self, session: Session, cycle: &Cycle) -> Result<(), RunFailure> {
         match cycle.ending {
             Ending::PowerCut(_) => {
                 self.world.cut_power();
@@ -173,7 +177,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    pub(super) fn close(&mut self, session: Session, cut: Option<u64>) -> Result<(), String> {
+    pub(super) fn close(&mut self, session: Session, cut: Option<u64>) -> Result<(), RunFailure> {
         self.world.cut_power_after(cut);
         let since = self.shared.oracle.borrow_mut().begin_flush();
         let closing = session.array.close();
@@ -181,15 +185,15 @@ impl Run<'_> {
         self.world.cut_power_after(None);
         match closed {
             // It waited for members, which are in trouble still.
-            Ok(Err(text)) if self.shared.loses_nothing.get() && text.contains("closed while it waited") => {
-                journal::tell(format!("{} {text}", self.world.now()));
+            Ok(Err(ArrayError::Suspended(why))) if self.shared.loses_nothing.get() => {
+                journal::tell(format!("{} {why}", self.world.now()));
                 self.tally.given_up += 1;
                 self.drop_session(session);
                 self.shared.power_was_cut(self.world.now(), "closed while suspended");
                 Ok(())
             }
             Ok(result) => {
-                result.map_err(|text| format!("closing the array: {text}"))?;
+                result.map_err(|error| RunFailure::NotClosed(Arc::new(error)))?;
                 journal::tell(format!("{} closed", self.world.now()));
                 self.tally.clean_stops += 1;
                 let lost = session.array.volumes_with_losses();
@@ -214,7 +218,7 @@ impl Run<'_> {
                 self.after_power_cut(session, "power cut while closing");
                 Ok(())
             }
-            Err(Trouble::Failure(text)) => Err(format!("while closing: {text}")),
+            Err(Trouble::Failure(failure)) => Err(failure.during(Step::Closing)),
         }
     }
 
@@ -234,4 +238,9 @@ impl Run<'_> {
         self.machine_went_down();
         self.world.restore_power();
     }
+}
+
+/// Whether an opening was refused since a group lacks more members than its parity covers.
+pub(super) fn lacks_too_many(error: &ArrayError) -> bool {
+    matches!(error, ArrayError::TooManyMissing { .. })
 }

@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
-use cygnus_runtime::{DeviceInfo, Halt, Rng};
+use cygnus_runtime::{DeviceInfo, Rng};
 use cygnus_sim::{Cluster, DiskId, World};
 use cygnus_types::{GroupId, Nanos, SegmentId};
 
 use crate::array::{Array, VolumeHandle};
 use crate::client::{Client, Shared};
+use crate::failure::{RunFailure, Trouble};
 use crate::journal;
 use crate::kept::{Kept, Places};
 use crate::members::Members;
-use crate::patience::{PATIENCE, run_with_patience};
+use crate::patience::run_with_patience;
 use crate::plant::Plant;
 use crate::story::Story;
 use crate::tally::Tally;
@@ -86,12 +87,6 @@ pub(super) struct Session {
     pub(super) devices: Vec<DeviceInfo>,
 }
 
-/// Either the power went, or something is wrong.
-pub(super) enum Trouble {
-    PowerCut,
-    Failure(String),
-}
-
 impl<'a> Run<'a> {
     pub(super) fn new(story: &'a Story, plant: Plant) -> Self {
         let mut rng = Rng::new(story.world);
@@ -144,7 +139,7 @@ impl<'a> Run<'a> {
         session: &Session,
         volume: &Volume,
         reactor: usize,
-    ) -> Result<Client<VolumeHandle>, String> {
+    ) -> Result<Client<VolumeHandle>, RunFailure> {
         Ok(Client {
             rt: session.cluster.reactor(reactor).clone(),
             target: session.array.volume(reactor, &volume.name, &self.truth)?,
@@ -164,17 +159,9 @@ impl<'a> Run<'a> {
         let shared = self.shared.clone();
         let result = run_with_patience(&session.cluster, move || shared.answered(), main);
         let failure = self.shared.failure.borrow().clone();
-        if failure.is_some() || matches!(result, Ok(None) | Err(Halt::Stalled)) {
+        if failure.is_some() || matches!(result, Err(Trouble::Failure(_))) {
             journal::tell(format!("{} {}", self.world.now(), session.array.describe()));
         }
-        if let Some(text) = failure {
-            return Err(Trouble::Failure(text));
-        }
-        match result {
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(Trouble::Failure(format!("no end after {PATIENCE}: a request was never answered"))),
-            Err(Halt::PowerCut) => Err(Trouble::PowerCut),
-            Err(Halt::Stalled) => Err(Trouble::Failure("a stall: requests wait and nothing will ever happen".into())),
-        }
+        failure.map_or(result, |failure| Err(Trouble::Failure(failure)))
     }
 }

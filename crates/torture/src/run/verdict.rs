@@ -1,30 +1,29 @@
 //! Looks at what an array, open or stopped, holds after all that has happened to it.
 
+use std::sync::Arc;
+
 use cygnus_engine::{Finding, FindingKind, ScrubReport};
 use cygnus_types::{GroupId, SegmentId};
 
-use super::state::{Run, Session, Trouble, Volume};
+use super::state::{Run, Session, Volume};
 use crate::coverage;
+use crate::failure::{RunFailure, SalvageFault, Step, Trouble};
 use crate::journal;
 use crate::salvage;
 use crate::scrub::Judge;
 
 impl Run<'_> {
-    pub(super) fn sweep_volumes(&mut self, session: &Session) -> Result<(), String> {
+    pub(super) fn sweep_volumes(&mut self, session: &Session) -> Result<(), RunFailure> {
         for volume in &self.volumes {
             let client = self.client(session, volume, 0)?;
             self.shared.spawn(session.cluster.reactor(0), client.verify());
         }
         let shared = self.shared.clone();
-        match self.wait(session, async move { shared.wait().await }) {
-            Ok(()) => Ok(()),
-            Err(Trouble::Failure(text)) => Err(text),
-            Err(Trouble::PowerCut) => Err("the power went unplanned".into()),
-        }
+        Ok(self.wait(session, async move { shared.wait().await })?)
     }
 
     /// Scrubs to the end and looks at the devices.
-    pub(super) fn scrub_and_look(&mut self, session: &Session) -> Result<(), String> {
+    pub(super) fn scrub_and_look(&mut self, session: &Session) -> Result<(), RunFailure> {
         journal::tell(format!("{} scrub", self.world.now()));
         let (array, geometry) = (session.array.home(), self.story.shape.geometry);
         let forgone = |volume: &Volume| {
@@ -39,7 +38,7 @@ impl Run<'_> {
             // To look at every block takes its time where devices are slow: no patience ends.
             session.cluster.run(async move { judge.judge(&first).await })
         };
-        if verdict.map_err(|_| "the power went unplanned")?? {
+        if verdict.map_err(Trouble::from)?? {
             let again = self.scrub_once(session)?;
             judge.judge_again(&first, &again)?;
         }
@@ -47,37 +46,34 @@ impl Run<'_> {
         self.shared.inspect()
     }
 
-    pub(super) fn scrub_once(&self, session: &Session) -> Result<ScrubReport, String> {
+    pub(super) fn scrub_once(&self, session: &Session) -> Result<ScrubReport, RunFailure> {
         let array = session.array.home().clone();
-        self.wait(session, async move { array.scrub(0).await }).map_err(|trouble| match trouble {
-            Trouble::Failure(text) => format!("in the scrub: {text}"),
-            Trouble::PowerCut => "the power went unplanned".into(),
-        })
+        self.wait(session, async move { array.scrub(0).await })
+            .map_err(|trouble| RunFailure::from(trouble).during(Step::Scrub))
     }
 
     /// Checks the stopped array from end to end: without harm nothing may be found; with harm within redundancy
     /// nothing that redundancy does not mend.
-    pub(super) fn check_at_rest(&mut self) -> Result<(), String> {
+    pub(super) fn check_at_rest(&mut self) -> Result<(), RunFailure> {
         const NEVER: [&str; 7] = ["checkpoint", "lost", "header-lost", "map", "count", "unaccounted", "misplaced"];
         let disks = self.members.left_without(&[]);
         let cluster = self.cluster(&disks);
         let (rt, infos) = (cluster.reactor(0).clone(), self.world.infos(&disks));
         let checked = cluster.run(async move { crate::array::check(&rt, &infos).await });
-        let damage = checked.map_err(|halt| format!("checking the array: {halt}"))??;
+        let damage = checked.map_err(|halt| RunFailure::from(Trouble::from(halt)).during(Step::Checking))?;
+        let damage = damage.map_err(|error| RunFailure::NotChecked(Arc::new(error)))?;
         self.tally.checks += 1;
         if let Some((device, refused)) = self.members.out_of_order() {
-            return Err(format!("d{device} refused {refused} writes that did not go on where their zone does"));
+            return Err(RunFailure::OutOfOrder { device, refused });
         }
         let may_be = |finding: &Finding| match (self.ruined, self.members.any_spoiled()) {
             (true, _) => !matches!(finding.kind.name(), "count" | "unaccounted" | "misplaced"),
             (false, true) => !NEVER.contains(&finding.kind.name()),
             (false, false) => self.is_of_a_torn_stripe(finding),
         };
-        match damage.iter().find(|finding| !may_be(finding)) {
+        match damage.into_iter().find(|finding| !may_be(finding)) {
             None => Ok(()),
-            Some(Finding { kind, text, .. }) => {
-                Err(format!("the check of the stopped array finds damage ({}): {text}", kind.name()))
-            }
+            Some(Finding { kind, text, .. }) => Err(RunFailure::Finding { kind, text }),
         }
     }
 
@@ -93,7 +89,7 @@ impl Run<'_> {
     }
 
     /// Salvages the stopped array without some of its devices.
-    pub(super) fn salvage_at_rest(&mut self, lost: &[usize]) -> Result<(), String> {
+    pub(super) fn salvage_at_rest(&mut self, lost: &[usize]) -> Result<(), RunFailure> {
         journal::tell(format!("{} salvage without {lost:?}", self.world.now()));
         let _step = coverage::During::new("salvage");
         let all = self.members.left_without(&[]);
@@ -103,9 +99,9 @@ impl Run<'_> {
         let (rt, infos, truth) = (cluster.reactor(0).clone(), self.world.infos(&all), self.truth.clone());
         let (names, lost, torn) = (volumes.clone(), lost.to_vec(), self.torn_segments.clone());
         let beyond = cluster.run(async move { salvage::beyond(&rt, &infos, &truth, &names, &lost, &torn).await });
-        let beyond = beyond
-            .map_err(|halt| format!("before the salvage: {halt}"))?
-            .inspect_err(|text| self.note_refusal(&all, text))?;
+        let beyond = beyond.map_err(|halt| RunFailure::from(Trouble::from(halt)).during(Step::BeforeSalvage))?;
+        let beyond = beyond.inspect_err(|error| self.note_refusal(&all, error));
+        let beyond = beyond.map_err(|error| SalvageFault::NotOpened(Arc::new(error)))?;
         drop(cluster);
         let numbers = self.volumes.iter().map(|v| (v.name.clone(), v.number)).collect();
         let cluster = self.cluster(&rest);
@@ -114,7 +110,7 @@ impl Run<'_> {
         let exact = !self.ruined && self.members.reliable().into_iter().all(|reliable| reliable);
         let judge = salvage::Judge { shared: self.shared.clone(), beyond, numbers, exact };
         let judged = cluster.run(async move { judge.salvage(&rt, &infos).await });
-        self.tally.salvages += judged.map_err(|halt| format!("in the salvage: {halt}"))??;
+        self.tally.salvages += judged.map_err(|halt| RunFailure::from(Trouble::from(halt)).during(Step::Salvage))??;
         Ok(())
     }
 }

@@ -1,8 +1,11 @@
 //! Volumes that come, go and change their size, also while the power goes.
 
+use std::sync::Arc;
+
 use cygnus_types::{BLOCK, Constraint, Medium};
 
-use super::state::{Change, Run, Session, Trouble, Volume};
+use super::state::{Change, Run, Session, Volume};
+use crate::failure::{RunFailure, Trouble};
 use crate::journal;
 use crate::story::Admin;
 
@@ -46,10 +49,10 @@ impl Run<'_> {
             self.unsettled = None;
             return Ok(());
         }
-        result.map_err(|why| Trouble::Failure(format!("{change}: {why}")))?;
+        result.map_err(|error| RunFailure::VolumeChange { change: change.to_string(), error: Arc::new(error) })?;
         self.unsettled = None;
         self.take_note_of(&change);
-        self.shared.inspect().map_err(Trouble::Failure)
+        Ok(self.shared.inspect()?)
     }
 
     /// Whether no group is on a medium that a volume needs.
@@ -88,7 +91,7 @@ impl Run<'_> {
     }
 
     /// Finds out which volumes there are, and checks that no other change happened than the one that was under way.
-    pub(super) fn settle_volumes(&mut self, session: &Session) -> Result<(), String> {
+    pub(super) fn settle_volumes(&mut self, session: &Session) -> Result<(), RunFailure> {
         let mut found = session.array.volumes();
         found.sort();
         let mut known = self.known_volumes();
@@ -101,7 +104,7 @@ impl Run<'_> {
                 known = self.known_volumes();
             }
         }
-        if found == known { Ok(()) } else { Err(format!("volumes are {found:?} and should be {known:?}")) }
+        if found == known { Ok(()) } else { Err(RunFailure::Volumes { found, known }) }
     }
 
     pub(super) fn known_volumes(&self) -> Vec<(String, u64)> {

@@ -1,4 +1,4 @@
-//! Making a story that ends badly shorter, as long as it ends badly in the same way.
+//! Making a story that ends badly shorter, as long as what is wrong is of the same kind.
 //!
 //! Cycles, clients, requests and harms are left out in halves, quarters, .. down to one by one; then what remains is made
 //! simpler: fewer groups, columns and reactors, one block where there were many. Chance has a part in most failures, so a
@@ -7,6 +7,7 @@
 use cygnus_types::{BLOCK, Nanos};
 
 use super::{Drives, Ending, Regroup, RequestKind, Story};
+use crate::failure::RunFailure;
 
 /// Worlds in which a story is tried before it counts as one that ends well.
 const WORLDS: u64 = 4;
@@ -16,30 +17,9 @@ const WORLDS: u64 = 4;
 pub(crate) struct Shrunk {
     pub(crate) story: Story,
     /// How it ends.
-    pub(crate) failure: String,
+    pub(crate) failure: RunFailure,
     /// Stories run on the way.
     pub(crate) tried: u64,
-}
-
-/// What kind of failure a text tells of, so that one bug is not exchanged for another on the way.
-fn class(failure: &str) -> &'static str {
-    const CLASSES: [&str; 14] = [
-        "contention:",
-        "making the array",
-        "by force",
-        "salvage",
-        "panic",
-        "invariant",
-        "check of the stopped array",
-        "scrub",
-        "no end after",
-        "stall",
-        "does not serve again",
-        "cannot be opened",
-        "legal:",
-        "failed at",
-    ];
-    CLASSES.into_iter().find(|class| failure.contains(class)).unwrap_or("other")
 }
 
 struct Shrinker<F> {
@@ -60,16 +40,16 @@ pub struct Effort {
 /// Makes `story`, which ends with `failure`, shorter; `run` gives the failure of a story, if it fails.
 pub(crate) fn shrink(
     story: Story,
-    failure: String,
+    failure: RunFailure,
     effort: Effort,
-    run: impl FnMut(&Story) -> Option<String>,
+    run: impl FnMut(&Story) -> Option<RunFailure>,
 ) -> Shrunk {
     let mut shrinker = Shrinker { run, best: Shrunk { story, failure, tried: 0 }, effort };
     while !shrinker.is_done() && shrinker.pass() {}
     shrinker.best
 }
 
-impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
+impl<F: FnMut(&Story) -> Option<RunFailure>> Shrinker<F> {
     fn is_done(&self) -> bool {
         let lines = || self.best.story.to_string().lines().count();
         self.best.tried >= self.effort.runs || self.effort.lines > 0 && lines() < self.effort.lines
@@ -190,7 +170,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
         }
     }
 
-    /// Keeps a change if the story still ends in the same way.
+    /// Keeps a change if what is wrong is still of the same kind: of another one, it is another bug, or may be.
     fn attempt(&mut self, change: impl Fn(&mut Story)) -> bool {
         let mut story = self.best.story.clone();
         change(&mut story);
@@ -205,7 +185,7 @@ impl<F: FnMut(&Story) -> Option<String>> Shrinker<F> {
             story.world = world.wrapping_add(n);
             self.best.tried += 1;
             if let Some(failure) = (self.run)(&story)
-                && class(&failure) == class(&self.best.failure)
+                && failure.kind() == self.best.failure.kind()
             {
                 (self.best.story, self.best.failure) = (story, failure);
                 return true;
@@ -264,6 +244,7 @@ impl Story {
 mod tests {
     use super::super::Request;
     use super::*;
+    use crate::failure::FailureKind;
 
     #[test]
     fn only_what_matters_is_left() {
@@ -273,12 +254,29 @@ mod tests {
             let block = 3 * BLOCK as u64;
             let covers = |r: &Request| r.len == 0 || (r.offset <= block && r.offset + r.len > block);
             let hits = |kind| requests.iter().filter(|r| r.kind == kind && covers(r)).count();
-            (hits(RequestKind::Write) >= 2 && hits(RequestKind::Flush) >= 1).then(|| "legal: none".to_owned())
+            (hits(RequestKind::Write) >= 2 && hits(RequestKind::Flush) >= 1).then_some(RunFailure::Stall)
         };
         let story = (0..).map(Story::random).find(|story| guilty(story).is_some()).expect("some story is");
-        let shrunk = shrink(story, "legal: none".into(), Effort { runs: 5000, lines: 0 }, |story| guilty(story));
+        let shrunk = shrink(story, RunFailure::Stall, Effort { runs: 5000, lines: 0 }, guilty);
         let requests: usize = shrunk.story.cycles.iter().flat_map(|c| &c.clients).map(|c| c.requests.len()).sum();
         assert_eq!(requests, 3, "{}", shrunk.story);
         assert!(shrunk.story.to_string().lines().count() < 20, "{}", shrunk.story);
+    }
+    /// A story in which two things are wrong, of which the second one needs less.
+    #[test]
+    fn another_bug_is_no_shorter_story_of_this_one() {
+        let writes = |story: &Story| {
+            let requests = story.cycles.iter().flat_map(|c| &c.clients).flat_map(|c| &c.requests);
+            requests.filter(|r| r.kind == RequestKind::Write).count()
+        };
+        let ends = |story: &Story| match writes(story) {
+            0 => None,
+            1..3 => Some(RunFailure::Panic("after a write".into())),
+            3.. => Some(RunFailure::Stall),
+        };
+        let story =
+            (0..).map(Story::random).find(|story| ends(story) == Some(RunFailure::Stall)).expect("some story is");
+        let shrunk = shrink(story, RunFailure::Stall, Effort { runs: 5000, lines: 0 }, ends);
+        assert_eq!((shrunk.failure.kind(), writes(&shrunk.story)), (FailureKind::Stall, 3), "{}", shrunk.story);
     }
 }

@@ -33,9 +33,10 @@ use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
 
 use cygnus_format::{Geometry, Raid};
-use cygnus_policy::ParityPlacement;
-use cygnus_types::{Constraint, Medium, Nanos, Paging, ParseMediumError};
+use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_types::{Constraint, Medium, Nanos, Paging};
 
+use super::error::{StoryError, WrongLine};
 use super::{
     Absent, Admin, Beyond, Cycle, Decay, Drives, Ending, Force, Harm, Manner, Part, Passing, Regroup, Request,
     RequestKind, Ruin, Script, Scrubs, Shape, Sort, Story, What,
@@ -43,16 +44,6 @@ use super::{
 use crate::zones::{Flash, LEAST_OF_FLASH, Zoned};
 
 const TITLE: &str = "cygnus torture story 1";
-
-/// A story cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {why}")]
-pub struct StoryError {
-    /// Line, counted from 1.
-    pub line: usize,
-    /// What is wrong with it.
-    pub why: String,
-}
 
 const REQUESTS: [(RequestKind, &str); 5] = [
     (RequestKind::Read, "read"),
@@ -285,20 +276,20 @@ impl Display for Harm {
 struct Words<'a>(SplitWhitespace<'a>);
 
 impl<'a> Words<'a> {
-    fn next(&mut self) -> Result<&'a str, String> {
-        self.0.next().ok_or_else(|| "the line ends too early".into())
+    fn next(&mut self) -> Result<&'a str, WrongLine> {
+        self.0.next().ok_or(WrongLine::EndsEarly)
     }
 
-    fn value<T: FromStr>(&mut self) -> Result<T, String> {
+    fn value<T: FromStr>(&mut self) -> Result<T, WrongLine> {
         let word = self.next()?;
-        word.parse().map_err(|_| format!("{word:?} is not what belongs there"))
+        word.parse().map_err(|_| WrongLine::NoValue(word.to_owned()))
     }
 
     /// The word `name`, then a value.
-    fn named<T: FromStr>(&mut self, name: &str) -> Result<T, String> {
+    fn named<T: FromStr>(&mut self, name: &'static str) -> Result<T, WrongLine> {
         match self.next()? {
             word if word == name => self.value(),
-            other => Err(format!("{other:?} where {name:?} belongs")),
+            other => Err(WrongLine::OtherWord { word: other.to_owned(), wanted: name }),
         }
     }
 
@@ -307,8 +298,8 @@ impl<'a> Words<'a> {
         self.0.clone().next()
     }
 
-    fn end(mut self) -> Result<(), String> {
-        self.0.next().map_or(Ok(()), |word| Err(format!("{word:?} is too much")))
+    fn end(mut self) -> Result<(), WrongLine> {
+        self.0.next().map_or(Ok(()), |word| Err(WrongLine::TooMuch(word.to_owned())))
     }
 }
 
@@ -322,14 +313,14 @@ impl FromStr for Story {
     fn from_str(text: &str) -> Result<Self, StoryError> {
         let mut lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
         let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let mut head = |begin: &str| {
-            let (line, text) = lines.next().ok_or(StoryError { line: 0, why: format!("no line {begin:?}") })?;
-            let rest = text.strip_prefix(begin).ok_or(StoryError { line, why: format!("not a line {begin:?}") })?;
+        let mut head = |begin: &'static str| {
+            let (line, text) = lines.next().ok_or(StoryError { line: 0, why: WrongLine::Missing(begin) })?;
+            let rest = text.strip_prefix(begin).ok_or(StoryError { line, why: WrongLine::OtherLine(begin) })?;
             Ok((line, rest))
         };
         head(TITLE)?;
         let (line, world) = head("world")?;
-        let world = world.trim().parse().map_err(|_| StoryError { line, why: "not a number".into() })?;
+        let world = Words(world.split_whitespace()).value().map_err(|why| StoryError { line, why })?;
         let (line, shape) = head("array")?;
         let shape = parse_shape(Words(shape.split_whitespace())).map_err(|why| StoryError { line, why })?;
         let mut story = Story {
@@ -349,12 +340,12 @@ impl FromStr for Story {
     }
 }
 
-fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
-    let preset = words.next()?.parse().map_err(|error: cygnus_policy::UnknownPreset| error.to_string())?;
+fn parse_shape(mut words: Words<'_>) -> Result<Shape, WrongLine> {
+    let preset = words.next()?.parse::<Preset>()?;
     let groups: u16 = words.named("groups")?;
     let raid: String = words.named("raid")?;
-    let (data, parity) = raid.split_once('+').ok_or("raid is k+m")?;
-    let number = |text: &str| text.parse().map_err(|_| format!("{text:?} is not a number of columns"));
+    let (data, parity) = raid.split_once('+').ok_or(WrongLine::Raid)?;
+    let number = |text: &str| text.parse().map_err(|_| WrongLine::none_of(text, "is not a number of columns"));
     let mut geometry = Geometry {
         data: number(data)?,
         parity: number(parity)?,
@@ -364,13 +355,13 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
         transient_blocks: 0,
         lead_blocks: 0,
     };
-    geometry.validate().map_err(|error| error.to_string())?;
+    geometry.validate()?;
     let segments = words.named("segments")?;
     let placement: String = words.named("parity")?;
     let placement = match placement.as_str() {
         "fixed" => ParityPlacement::Fixed,
         "rotated" => ParityPlacement::Rotated,
-        other => return Err(format!("parity is fixed or rotated, not {other:?}")),
+        other => return Err(WrongLine::none_of(other, "is no parity: it is fixed or rotated")),
     };
     let over_provision_permille = words.named("spare")?;
     let reactors = words.named("reactors")?;
@@ -381,7 +372,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let disks = (words.peek() == Some("disks")).then(|| words.named("disks")).transpose()?;
     if words.peek() == Some("transient") {
         geometry.transient_blocks = words.named("transient")?;
-        geometry.validate().map_err(|error| error.to_string())?;
+        geometry.validate()?;
     }
     let converts = if words.peek() == Some("converts") { words.named("converts")? } else { 0 };
     let beside = if words.peek() == Some("beside") { words.named("beside")? } else { 0 };
@@ -401,7 +392,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     let drives: Option<String> = words.peek().map(|_| words.named("drives")).transpose()?;
     let by_name = |wanted: String| {
         let found = Drives::NAMES.into_iter().find(|(_, name)| *name == wanted);
-        found.map(|(drives, _)| drives).ok_or_else(|| format!("drives are not {wanted:?}"))
+        found.map(|(drives, _)| drives).ok_or_else(|| WrongLine::none_of(wanted, "are no drives"))
     };
     let drives = drives.map_or(Ok(Drives::Quick), by_name)?;
     words.end()?;
@@ -431,7 +422,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, String> {
     })
 }
 
-fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, String> {
+fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, WrongLine> {
     let (zone, but, patches) = (words.named("zoned")?, words.named("but")?, words.named("patches")?);
     let flash = match words.peek() {
         Some("flash") => Some(Flash { hole: words.named("flash")?, active: words.named("active")? }),
@@ -440,26 +431,26 @@ fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, 
     let zoned = Zoned { zone, but, patches, flash };
     if flash.is_some_and(|Flash { hole, active }| zone < LEAST_OF_FLASH || hole > 1 << 20 || (1..=4).contains(&active))
     {
-        return Err(format!("flash has zones of at least {LEAST_OF_FLASH} blocks, and more than 4 active ones"));
+        return Err(WrongLine::Flash { least: LEAST_OF_FLASH });
     }
     if zoned.zone == 0
         || zoned.but == 0
         || zoned.patches > 1 << 20
         || !geometry.segment_blocks.is_multiple_of(zoned.zone)
     {
-        return Err(format!("segments of {} blocks are not whole zones of {}", geometry.segment_blocks, zoned.zone));
+        return Err(WrongLine::Zones { segment: geometry.segment_blocks, zone: zoned.zone });
     }
     geometry.lead_blocks = zoned.lead_blocks();
     Ok(zoned)
 }
 
-fn parse_media(words: &mut Words<'_>) -> Result<Vec<Medium>, String> {
+fn parse_media(words: &mut Words<'_>) -> Result<Vec<Medium>, WrongLine> {
     let media: String = words.named("media")?;
-    media.split(',').map(|word| word.parse().map_err(|error: ParseMediumError| error.to_string())).collect()
+    media.split(',').map(|word| Ok(word.parse::<Medium>()?)).collect()
 }
 
 impl Story {
-    fn add_line(&mut self, line: &str) -> Result<(), String> {
+    fn add_line(&mut self, line: &str) -> Result<(), WrongLine> {
         let mut words = Words(line.split_whitespace());
         let keyword = words.next()?;
         match keyword {
@@ -479,7 +470,7 @@ impl Story {
                     "only" => Constraint::Only(words.value()?),
                     "prefers" => Constraint::Prefers(words.value()?),
                     "hybrid" => Constraint::Hybrid,
-                    other => return Err(format!("{other:?} is nothing that a volume wants")),
+                    other => return Err(WrongLine::none_of(other, "is nothing that a volume wants")),
                 };
                 self.constraints.push((name, constraint));
                 return words.end();
@@ -487,8 +478,7 @@ impl Story {
             "map" => {
                 let name = words.value()?;
                 let (blocks, fine) = (words.named("pages")?, words.named("fine")?);
-                let paging =
-                    Paging::new(blocks, fine).ok_or_else(|| format!("there are no pages of {blocks} blocks"))?;
+                let paging = Paging::new(blocks, fine).ok_or(WrongLine::Pages(blocks))?;
                 self.pages.push((name, paging));
                 return words.end();
             }
@@ -507,13 +497,13 @@ impl Story {
             _ => {}
         }
         let members = self.shape.devices();
-        let cycle = self.cycles.last_mut().ok_or("this belongs into a cycle")?;
+        let cycle = self.cycles.last_mut().ok_or(WrongLine::NoCycle)?;
         cycle.add_line(keyword, words, members)
     }
 }
 
 impl Cycle {
-    fn add_line(&mut self, keyword: &str, mut words: Words<'_>, members: usize) -> Result<(), String> {
+    fn add_line(&mut self, keyword: &str, mut words: Words<'_>, members: usize) -> Result<(), WrongLine> {
         match keyword {
             "rest" => self.at_rest.push(parse_harm(&mut words, members)?),
             "open" => {
@@ -521,7 +511,7 @@ impl Cycle {
                     match word {
                         "stale" => self.stale = true,
                         "cut" => self.cuts.push(words.value()?),
-                        other => return Err(format!("{other:?} is not known here")),
+                        other => return Err(WrongLine::none_of(other, "is not known here")),
                     }
                 }
             }
@@ -559,7 +549,7 @@ impl Cycle {
             "scrub" => match words.0.next() {
                 None => self.scrubs.first = true,
                 Some("at") => self.scrubs.beside = Some(Nanos(words.value()?)),
-                Some(other) => return Err(format!("{other:?} is not known here")),
+                Some(other) => return Err(WrongLine::none_of(other, "is not known here")),
             },
             "create" => self.admin = Some(Admin::Create(words.value()?, words.named("blocks")?)),
             "delete" => self.admin = Some(Admin::Delete(words.value()?)),
@@ -588,8 +578,8 @@ impl Cycle {
             "requests" => self.suspended_for = Some(Nanos(words.named("wait")?)),
             "end" => self.ending = parse_ending(&mut words)?,
             other => {
-                let kind = known(&REQUESTS, other).ok_or_else(|| format!("{other:?} begins no line"))?;
-                let script = self.clients.last_mut().ok_or("a request belongs to a client")?;
+                let kind = known(&REQUESTS, other).ok_or_else(|| WrongLine::none_of(other, "begins no line"))?;
+                let script = self.clients.last_mut().ok_or(WrongLine::NoClient)?;
                 script.requests.push(parse_request(kind, &mut words)?);
             }
         }
@@ -597,32 +587,32 @@ impl Cycle {
     }
 }
 
-fn parse_request(kind: RequestKind, words: &mut Words<'_>) -> Result<Request, String> {
+fn parse_request(kind: RequestKind, words: &mut Words<'_>) -> Result<Request, WrongLine> {
     let mut request = Request { kind, offset: words.value()?, len: words.value()?, fua: false, pause: Nanos::ZERO };
     while let Some(word) = words.0.next() {
         match word {
             "fua" => request.fua = true,
             "pause" => request.pause = Nanos(words.value()?),
-            other => return Err(format!("{other:?} is not known here")),
+            other => return Err(WrongLine::none_of(other, "is not known here")),
         }
     }
     Ok(request)
 }
 
-fn parse_device(name: &str, devices: usize) -> Result<usize, String> {
+fn parse_device(name: &str, devices: usize) -> Result<usize, WrongLine> {
     let number = name.strip_prefix('d').and_then(|n| n.parse().ok()).filter(|&n| n < devices);
-    number.ok_or_else(|| format!("{name:?} is none of the {devices} devices"))
+    number.ok_or_else(|| WrongLine::Device { name: name.to_owned(), devices })
 }
 
-fn parse_passing(words: &mut Words<'_>, devices: usize) -> Result<Passing, String> {
+fn parse_passing(words: &mut Words<'_>, devices: usize) -> Result<Passing, WrongLine> {
     let name: String = words.named("trouble")?;
-    let sort = known(&Sort::ALL, &name).ok_or_else(|| format!("{name:?} is no trouble that passes"))?;
+    let sort = known(&Sort::ALL, &name).ok_or_else(|| WrongLine::none_of(name, "is no trouble that passes"))?;
     let span = Nanos(words.value()?);
     let members = words.0.by_ref().map(|name| parse_device(name, devices)).collect::<Result<_, _>>()?;
     Ok(Passing { sort, span, members })
 }
 
-fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, String> {
+fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, WrongLine> {
     let member = parse_device(words.next()?, members)?;
     let what = match words.next()? {
         "lost" => What::Lost,
@@ -640,26 +630,26 @@ fn parse_harm(words: &mut Words<'_>, members: usize) -> Result<Harm, String> {
         "put-back" => What::PutBack,
         "new" => What::New,
         other => {
-            let manner = known(&MANNERS, other).ok_or_else(|| format!("{other:?} happens to no member"))?;
+            let manner = known(&MANNERS, other).ok_or_else(|| WrongLine::none_of(other, "happens to no member"))?;
             What::Misbehaves(manner, words.value()?)
         }
     };
     Ok(Harm { member, what })
 }
 
-fn parse_rot(words: &mut Words<'_>) -> Result<(Part, Decay), String> {
+fn parse_rot(words: &mut Words<'_>) -> Result<(Part, Decay), WrongLine> {
     let (part, decay) = (words.next()?, words.next()?);
-    let part = known(&PARTS, part).ok_or_else(|| format!("{part:?} does not rot"))?;
-    Ok((part, known(&DECAYS, decay).ok_or_else(|| format!("nothing is {decay:?}"))?))
+    let part = known(&PARTS, part).ok_or_else(|| WrongLine::none_of(part, "does not rot"))?;
+    Ok((part, known(&DECAYS, decay).ok_or_else(|| WrongLine::none_of(decay, "is no way to rot"))?))
 }
 
-fn parse_ending(words: &mut Words<'_>) -> Result<Ending, String> {
-    let optional = |words: &mut Words<'_>| words.0.next().map(|word| word.parse().map_err(|_| format!("{word:?}")));
+fn parse_ending(words: &mut Words<'_>) -> Result<Ending, WrongLine> {
+    let optional = |words: &mut Words<'_>| words.peek().map(|_| words.value());
     Ok(match words.next()? {
         "power-cut" => Ending::PowerCut(optional(words).transpose()?),
         "kill" => Ending::Kill(Nanos(words.value()?), words.0.next() == Some("power-cut")),
         "clean" => Ending::Clean(if words.0.next().is_some() { Some(words.value()?) } else { None }),
-        other => return Err(format!("{other:?} is no way to end")),
+        other => return Err(WrongLine::none_of(other, "is no way to end")),
     })
 }
 

@@ -45,13 +45,13 @@ pub struct Job {
     pub name: Option<String>,
     /// Clients that do this side by side, each with random choices of its own.
     pub clients: u16,
-    /// In which order.
+    /// In which order offsets come: one behind the other, or at random.
     pub pattern: Pattern,
     /// Which places of a random pattern are hot.
     pub distribution: Distribution,
     /// Whether hot places are scattered over the footprint; else they are together.
     pub scramble: bool,
-    /// Sizes of requests.
+    /// Sizes of requests in bytes, and how often each of them comes.
     pub block_size: BlockSizes,
     /// Offsets are multiples of this; the smallest block size if not given.
     pub align: Option<Size>,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// YCSB's exponent.
 const THETA: f64 = 0.99;
 
-/// A core workload.
+/// A core workload of YCSB, or the loading before it: the shares of reads, updates, inserts and scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {

@@ -9,7 +9,7 @@ pub(super) const PAGE: u64 = 4096;
 /// A sorted file. Values are not kept: a table is a range of positions, a number of entries and its place on the volume.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// Never used twice.
+    /// Number of the table, never used twice in a store.
     pub id: u64,
     /// The positions that it may hold.
     pub range: Range<u64>,

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// The shape of a tree. Entries are of one size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// Positions.
+    /// Positions that keys may have: they are numbered from 0.
     pub capacity: u64,
     /// Bytes of an entry.
     pub entry: u64,

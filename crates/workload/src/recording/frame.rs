@@ -56,7 +56,7 @@ pub struct FrameBuilder {
 }
 
 impl FrameBuilder {
-    /// Nothing yet.
+    /// An empty frame of the requests that this reactor takes.
     pub fn new(reactor: u16) -> FrameBuilder {
         FrameBuilder { reactor, bytes: vec![0; HEADER], first: 0, requests: 0, lost: 0, before: Before::default() }
     }

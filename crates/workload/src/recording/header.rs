@@ -11,7 +11,7 @@ pub struct Header {
     pub clock: u64,
     /// The volume's size in bytes when the recording began.
     pub size: u64,
-    /// The array.
+    /// The identity of the array that served the volume.
     pub array: Uuid,
     /// The volume, as `ARRAY/VOLUME`; no longer than 1000 bytes.
     pub volume: String,

@@ -10,7 +10,7 @@ use std::path::Path;
 pub struct Shipped {
     /// What to call it by.
     pub name: &'static str,
-    /// What was recorded.
+    /// What was recorded, on what and with how much, in one line.
     pub about: &'static str,
     bytes: &'static [u8],
 }
@@ -21,7 +21,7 @@ macro_rules! shipped {
     };
 }
 
-/// All of them.
+/// All recordings that the program has in itself.
 pub static SHIPPED: [Shipped; 6] = [
     shipped!("rocksdb-load", "RocksDB on ext4: 250,000 records of 1 KB written in random order"),
     shipped!("rocksdb-a", "RocksDB on ext4, YCSB A: half reads, half updates"),

@@ -43,14 +43,14 @@ pub struct Stat {
     pub peak_iops: u64,
     /// Bytes read and written per second, on average.
     pub mean_bytes_per_second: f64,
-    /// Time between arrivals.
+    /// Time from one arrival to the next, and how much it varies.
     pub gaps: GapStat,
 }
 
 /// How many requests of one kind there are, and how large they are.
 #[derive(Clone, Debug, Serialize)]
 pub struct KindStat {
-    /// Kind of request.
+    /// The kind of request that this is about.
     pub kind: KindName,
     /// How many requests are of this kind.
     pub requests: u64,
@@ -137,7 +137,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Nothing seen yet.
+    /// A collector that has seen no request.
     pub fn new() -> Self {
         Self::default()
     }

@@ -145,7 +145,7 @@ fn all_names() -> String {
 }
 
 impl Preset {
-    /// `scala-afa/prn`.
+    /// The name that scenarios and the command line use: paper and trace, such as `scala-afa/prn`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.table.prefix(), self.name)
     }

@@ -36,7 +36,7 @@ pub const ASSUMED_LEN: u32 = cygnus_types::BLOCK as u32;
 pub struct Record {
     /// When it arrived, on the trace's own clock, which may have begun at any time.
     pub at: Nanos,
-    /// What it did.
+    /// Whether it read, wrote, discarded or flushed.
     pub kind: Kind,
     /// First byte; 0 for a flush.
     pub offset: u64,

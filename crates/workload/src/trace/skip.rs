@@ -41,8 +41,8 @@ pub struct BadLine {
 /// The lines that were skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// How many.
+    /// Lines that were no requests and were left out.
     pub count: u64,
-    /// The first few.
+    /// The first few of them, with line number and reason.
     pub first: Vec<BadLine>,
 }

@@ -3,7 +3,6 @@
 mod answer;
 mod table;
 
-use super::bar::Bar;
 use super::side_by_side::side_by_side;
 use crate::args::lab::SweepArgs;
 use crate::exit::Exit;
@@ -11,9 +10,10 @@ use crate::failure::Failure;
 use crate::kept;
 use crate::outfile;
 use crate::output::Output;
+use crate::progress::Runs;
 use crate::sim;
 use answer::{Answer, Plan};
-use cygnus_lab::{LabError, Outcome, Rows, Sweep, SweepRun, Varied, result_files};
+use cygnus_lab::{Outcome, Rows, RunFailed, Sweep, SweepRun, Varied, result_files};
 use std::path::{Path, PathBuf};
 use table::TableFile;
 
@@ -65,8 +65,8 @@ fn run_all(
     pending: &[usize],
     file: &mut TableFile,
     output: Output,
-) -> Result<Vec<(usize, String)>, Failure> {
-    let bar = Bar::new(output, pending.len());
+) -> Result<Vec<(usize, RunFailed)>, Failure> {
+    let bar = Runs::new(output, pending.len());
     let carry_out = |&number: &usize| {
         let run = &runs[number];
         let (part, duration) = (bar.part(run.to_string()), run.duration());
@@ -76,18 +76,17 @@ fn run_all(
     side_by_side(pending, args.jobs, carry_out, |outcomes| {
         for (number, outcome) in outcomes {
             let run = &runs[number];
-            let outcome = outcome.map_err(|error| reason(&error));
             if let (Ok(outcome), Some(dir)) = (&outcome, &args.files) {
                 leave_files(dir, run, outcome)?;
             }
-            file.add(number, run, outcome.as_ref().map_err(Clone::clone))?;
+            file.add(number, run, outcome.as_ref())?;
             bar.suspend(|| output.detail(&format!("done: {run}")));
             failed.extend(outcome.err().map(|why| (number, why)));
         }
         Ok(())
     })?;
-    bar.end();
-    failed.sort();
+    drop(bar);
+    failed.sort_by_key(|(number, _)| *number);
     Ok(failed)
 }
 
@@ -95,14 +94,6 @@ fn leave_files(dir: &Path, run: &SweepRun, outcome: &Outcome) -> Result<(), Fail
     let dir = dir.join(&run.id);
     outfile::write_all(&dir, &result_files(&run.scenario(), outcome))?;
     run.trace().map_or(Ok(()), |trace| kept::link_trace(&dir, trace))
-}
-
-/// Lines of a scenario that was made up for a run are of no use to anybody.
-fn reason(error: &LabError) -> String {
-    match error {
-        LabError::Scenario(error) => error.message.clone(),
-        error => error.to_string(),
-    }
 }
 
 fn ask(args: &SweepArgs) -> Result<Asked, Failure> {

@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::outfile;
-use cygnus_lab::{Outcome, Rows, SweepRun};
+use cygnus_lab::{Outcome, Rows, RunFailed, SweepRun};
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
@@ -68,7 +68,7 @@ impl TableFile {
         &mut self,
         number: usize,
         run: &SweepRun,
-        outcome: Result<&Outcome, String>,
+        outcome: Result<&Outcome, &RunFailed>,
     ) -> Result<(), Failure> {
         let row = self.rows.row(run, outcome);
         self.append(&row)?;

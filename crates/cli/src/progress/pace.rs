@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 /// Before this much is done nobody can tell.
 const TELLING: f64 = 0.01;
 
-/// When it began.
+/// How fast something goes on, by when it began.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace(Instant);
 
 impl Pace {
-    /// It begins now.
+    /// Of something that begins now.
     pub fn begin() -> Self {
         Self(Instant::now())
     }
