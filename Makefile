@@ -112,6 +112,8 @@ crash: target/debug/cygnus
 	SERVE_FLAGS='--kept-in none' tests/crash/run.sh --rounds $(ROUNDS) --preset fusion --lose 1
 	CREATE_FLAGS='--protection parity-buffer' SERVE_FLAGS='--kept-in none' \
 		tests/crash/run.sh --rounds $(ROUNDS) --preset log-raid --lose 2
+	MEMBERS=ssd tests/crash/run.sh --rounds $(ROUNDS) --preset scala-afa --ack written --lose 1
+	MEMBERS=ssd tests/crash/run.sh --rounds $(ROUNDS) --preset scala-afa
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid5
 	tests/crash/run.sh --rounds $(ROUNDS) --preset raid10 --lose 1
 

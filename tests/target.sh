@@ -34,6 +34,8 @@ VOLUME_SIZE=${VOLUME_SIZE:-256MiB}
 CREATE_FLAGS=${CREATE_FLAGS:-}
 VOLUME_FLAGS=${VOLUME_FLAGS:-}
 SERVE_FLAGS=${SERVE_FLAGS:-}
+# MEMBERS=ssd: each member is a software SSD in a process of its own, which is killed with -9 and started again before the server is.
+MEMBERS=${MEMBERS:-file}
 
 # The Debian interpreter has libnbd's bindings; another python3 earlier in PATH has not.
 export PATH=/usr/bin:/usr/sbin:$PATH
@@ -56,14 +58,50 @@ members() {
     for ((i = 0; i < GROUP_COUNT * width; i++)); do echo "$1/d$i"; done
 }
 
+# The same as places that a command takes.
+places() {
+    local file
+    for file in $(members "$1"); do
+        if [[ $MEMBERS == ssd ]]; then echo "ssd:unix:$file.sock"; else echo "$file"; fi
+    done
+}
+
+# drives_down DIR: kills the software SSDs, all at once.
+drives_down() {
+    local pids=() file
+    for file in "$1"/d[0-9]*.pid; do [[ -e $file ]] && pids+=("$(cat "$file")"); done
+    rm -f "$1"/d[0-9]*.pid
+    ((${#pids[@]} == 0)) || kill -9 "${pids[@]}" 2>/dev/null || true
+}
+
+# drives_up DIR [new]: serves each member's file, if it is there or new ones are to be made, and waits until all are ready.
+drives_up() {
+    local file i
+    for file in $(members "$1"); do
+        [[ -e $file || ${2-} == new ]] || continue
+        rm -f "$file.out"
+        setsid "$CYGNUS" ssd serve "$file" --create "$MEMBER_SIZE" --sparse --listen "unix:$file.sock" \
+            </dev/null >"$file.out" 2>>"$1/drives.log" &
+        echo $! >"$file.pid"
+    done
+    for file in "$1"/d[0-9]*.pid; do
+        for ((i = 0; i < 400; i++)); do
+            grep -qs "^ready ssd:unix:" "${file%.pid}.out" && continue 2
+            sleep 0.05
+        done
+        echo "the software SSD ${file%.pid} is not ready after 20 s" >&2 && tail -n 5 "$1/drives.log" >&2 && return 1
+    done
+}
+
 # target_create DIR: a new empty array and volume, in place of any earlier one.
 target_create() {
     case $TARGET in
     cygnus)
+        drives_down "$1"
         rm -rf "$1/state" "$1"/d[0-9]*
-        local list
-        mapfile -t list < <(members "$1")
-        local shape=(--groups "$GROUP_COUNT" --raid "$RAID")
+        local list shape=(--groups "$GROUP_COUNT" --raid "$RAID") made=(--create "$MEMBER_SIZE" --sparse)
+        mapfile -t list < <(places "$1")
+        if [[ $MEMBERS == ssd ]]; then drives_up "$1" new && made=(); fi
         if in_place; then
             shape=()
             # Volumes have all their space at once; whatever the level, this leaves room for a second one.
@@ -71,7 +109,7 @@ target_create() {
         fi
         # shellcheck disable=SC2086
         cygnus "$1" array create tank --preset "$PRESET" "${shape[@]}" \
-            --create "$MEMBER_SIZE" --sparse $CREATE_FLAGS "${list[@]}"
+            "${made[@]}" $CREATE_FLAGS "${list[@]}"
         # shellcheck disable=SC2086
         cygnus "$1" volume create "tank/$EXPORT" --size "$VOLUME_SIZE" $VOLUME_FLAGS
         ;;
@@ -90,6 +128,7 @@ target_exec() {
     case $TARGET in
     cygnus)
         for address; do extra+=(--nbd "$address"); done
+        if [[ $MEMBERS == ssd ]]; then drives_down "$dir" && drives_up "$dir"; fi
         # shellcheck disable=SC2086
         exec "$CYGNUS" --state "$dir/state" serve tank --nbd "unix:$socket" $SERVE_FLAGS "${extra[@]}"
         ;;
@@ -126,5 +165,8 @@ target_lose() {
     local dir=$1 i
     shift
     [[ $TARGET == cygnus ]] || { echo "$TARGET has no members to lose" >&2 && return 1; }
-    for i; do rm "$dir/d$i"; done
+    for i; do
+        [[ ! -e $dir/d$i.pid ]] || { kill -9 "$(cat "$dir/d$i.pid")" && rm "$dir/d$i.pid"; }
+        rm "$dir/d$i"
+    done
 }

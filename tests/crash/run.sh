@@ -4,6 +4,8 @@
 # usage: tests/crash/run.sh [--rounds N] [--lose M] [--raid K+M] [--groups N] [--preset P] [--ack LEVEL] [--dir DIR]
 #        [checker flags...]
 #
+# MEMBERS=ssd: members are software SSDs, killed with -9 in each round too, after the server.
+#
 # --lose M deletes M member files of one group at each restart. --ack LEVEL is that of the volume: written and durable are served
 # with no memory that outlasts the server, and must lose nothing all the same; under durable nobody flushes. Further flags go to cygnus-crashcheck (--seed, --min-ms, ...).
 #
@@ -23,7 +25,7 @@ while (($#)); do
     --preset) preset=$2 && shift 2 ;;
     --ack) ack=$2 && shift 2 ;;
     --dir) base=$2 && shift 2 ;;
-    --help | -h) sed -n '2,14s/^# \?//p' "$0" && exit 0 ;;
+    --help | -h) sed -n '2,16s/^# \?//p' "$0" && exit 0 ;;
     *) rest+=("$1" "${2?"$1 needs a value"}") && shift 2 ;;
     esac
 done
@@ -53,6 +55,7 @@ dir=$(mktemp -d "$base/cygnus-crash.XXXXXX")
 finish() {
     local code=$?
     if [[ -f $dir/server.pid ]]; then kill -9 "$(cat "$dir/server.pid")" 2>/dev/null || true; fi
+    drives_down "$dir"
     if ((code == 0)); then
         rm -rf "$dir"
     elif [[ -f $dir/server.log ]]; then
