@@ -66,12 +66,17 @@ places() {
     done
 }
 
-# drives_down DIR: kills the software SSDs, all at once.
+# drives_down DIR: kills the software SSDs, all at once, and waits until they have let go of their sockets.
 drives_down() {
-    local pids=() file
+    local pids=() file pid
     for file in "$1"/d[0-9]*.pid; do [[ -e $file ]] && pids+=("$(cat "$file")"); done
     rm -f "$1"/d[0-9]*.pid
-    ((${#pids[@]} == 0)) || kill -9 "${pids[@]}" 2>/dev/null || true
+    ((${#pids[@]} > 0)) || return 0
+    kill -9 "${pids[@]}" 2>/dev/null || true
+    for pid in "${pids[@]}"; do
+        # Sockets and files go with the last thread. One that has ended and that nobody has asked about yet is a zombie.
+        while grep -qs '^State:[[:space:]]*[^Z]' "/proc/$pid"/task/*/status; do sleep 0.01; done
+    done
 }
 
 # drives_up DIR [new]: serves each member's file, if it is there or new ones are to be made, and waits until all are ready.
