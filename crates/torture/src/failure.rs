@@ -279,7 +279,7 @@ impl RunFailure {
             Self::Stall => FailureKind::Stall,
             Self::StillSuspended { .. } | Self::StillAway { .. } => FailureKind::NotServing,
             Self::NotMade(_) => FailureKind::NotMade,
-            Self::NotOpened(_) => FailureKind::NotOpened,
+            Self::NotOpened(error) => FailureKind::of_refusal(error),
             Self::NotClosed(_) => FailureKind::NotClosed,
             Self::WroteThough { .. } => FailureKind::WroteThough,
             Self::VolumeChange { .. } | Self::MemberChange { .. } | Self::Job { .. } => FailureKind::NotChanged,

@@ -113,7 +113,7 @@ impl ForceFault {
     /// Of which kind it is.
     pub fn kind(&self) -> FailureKind {
         match self {
-            Self::NotOffered(_) | Self::NotOpened(_) => FailureKind::NotOpened,
+            Self::NotOffered(error) | Self::NotOpened(error) => FailureKind::of_refusal(error),
             Self::CheckWrote => FailureKind::WroteThough,
             Self::Read(violation) => violation.shown.into(),
             _ => FailureKind::Force,

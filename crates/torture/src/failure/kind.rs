@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use cygnus_engine::ArrayError;
+
 use crate::oracle::Shown;
 
 /// A kind of failure. Two failures of one kind may have one cause; of two kinds, they are told apart when failures are counted and
@@ -26,7 +28,11 @@ pub enum FailureKind {
     NotServing,
     /// The array could not be made.
     NotMade,
-    /// An opening was refused that should not have been, or without an offer to use force.
+    /// An opening was refused since too few members are there or believed, and enough should be.
+    TooFewMembers,
+    /// An opening was refused since what describes the data is lost, and should not be.
+    LostState,
+    /// An opening was refused for another reason, and should not have been.
     NotOpened,
     /// The array could not be closed.
     NotClosed,
@@ -57,6 +63,18 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    /// Of an array that was not opened for this reason.
+    pub(super) fn of_refusal(error: &ArrayError) -> Self {
+        match error {
+            ArrayError::TooManyMissing { .. } | ArrayError::NoArray(_) => Self::TooFewMembers,
+            ArrayError::Lost { .. }
+            | ArrayError::LostCheckpoint { .. }
+            | ArrayError::LostSuperblock { .. }
+            | ArrayError::NoCheckpoint(_) => Self::LostState,
+            _ => Self::NotOpened,
+        }
+    }
+
     /// The name in `--json` and in summaries.
     pub fn name(self) -> &'static str {
         match self {
@@ -69,6 +87,8 @@ impl FailureKind {
             Self::Stall => "stall",
             Self::NotServing => "not-serving",
             Self::NotMade => "not-made",
+            Self::TooFewMembers => "too-few-members",
+            Self::LostState => "lost-state",
             Self::NotOpened => "not-opened",
             Self::NotClosed => "not-closed",
             Self::WroteThough => "wrote-though-refused",
