@@ -22,6 +22,7 @@ mod mixed;
 mod newer;
 mod pages;
 mod parity_buffer;
+mod passes;
 mod pressure;
 mod reactors;
 mod readmit;
