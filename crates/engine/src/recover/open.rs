@@ -700,7 +700,11 @@ async fn finish_recovery(
     reactor.home().space.borrow_mut().recovering = false;
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();
-    Checkpointer::of(reactor).checkpoint().await?;
+    let ends_opening = &reactor.home().checkpoints.ends_opening;
+    ends_opening.set(true);
+    let taken = Checkpointer::of(reactor).checkpoint().await;
+    ends_opening.set(false);
+    taken?;
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
     Ok(())
