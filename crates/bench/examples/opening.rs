@@ -1,5 +1,5 @@
 //! What an opening costs, step by step: after a clean stop for each block that is mapped, and after a crash for each block that
-//! was written since the checkpoint, with memory for all that is found and with memory for a quarter and a sixteenth of it.
+//! was written since the checkpoint, where all that is found is held at once, and where a quarter and a sixteenth of it are.
 //!
 //! The devices are in memory and keep no blocks of zeros, which is what is written: so an array of hundreds of gigabytes fits,
 //! with all of its headers and checkpoints. The blocks are written in order, as one large file has them, and in an order that is
@@ -17,11 +17,13 @@ use std::sync::Arc;
 use cygnus_bench::{AtOnce, Contents};
 use cygnus_engine::{Array, CreateOptions, Log, MapRule, OpenOptions, create};
 use cygnus_policy::Preset;
-use cygnus_runtime::{BufPool, DeviceInfo, DeviceIx, Op, Runtime};
+use cygnus_runtime::{BufPool, BufSlice, DeviceInfo, DeviceIx, Op, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Nanos, ReactorId};
 
 /// Data and parity columns.
 const SHAPE: (u8, u8) = (4, 1);
+/// Blocks that are written after a checkpoint, and then there is a crash.
+const FOUND: u64 = 1 << 20;
 /// Openings of each array.
 const TIMES: usize = 3;
 /// A large odd number: its multiples come by all numbers below a power of two.
@@ -96,15 +98,19 @@ fn measure(blocks: u64, order: &str, stride: u64) -> Result<(), Box<dyn Error>> 
     for part in [1, 4, 16] {
         session(&contents, size, async |rt, devices, _| {
             let array = Array::open(rt, devices, &options()).await?;
-            fill(rt, &array, blocks, stride).await?;
+            array.checkpoint().await?;
+            fill(rt, &array, blocks.min(FOUND), stride).await?;
+            let volume = array.volume("v").expect("it was made");
+            volume.flush().await?;
+            // A stripe that tells that all of this was flushed.
+            volume.write(0, zeros(rt)).await?;
             // And no close: to the devices this is a crash.
-            Ok(array.volume("v").expect("it was made").flush().await?)
+            Ok(volume.flush().await?)
         })?;
         session(&contents, size, async |rt, devices, read| {
-            // One column in five is parity, of which headers tell too.
-            let at_once = if part == 1 { u64::MAX } else { blocks / part };
+            let at_once = if part == 1 { u64::MAX } else { FOUND / part };
             let how = OpenOptions { map: MapRule { at_once, ..MapRule::default() }, ..options() };
-            show(rt, devices, &how, read, &format!("{blocks} blocks {order}, crashed, memory for 1/{part}")).await
+            show(rt, devices, &how, read, &format!("{blocks} blocks {order}, crashed, {at_once} blocks at once")).await
         })?;
     }
     Ok(())
@@ -113,13 +119,18 @@ fn measure(blocks: u64, order: &str, stride: u64) -> Result<(), Box<dyn Error>> 
 /// Writes each block once.
 async fn fill(rt: &Runtime, array: &Array, blocks: u64, stride: u64) -> Result<(), Box<dyn Error>> {
     let volume = array.volume("v").expect("it was made");
-    let block = rt.alloc(BLOCK).full();
-    block.zero(0..BLOCK);
+    let block = zeros(rt);
     for n in 0..blocks {
         let at = n.wrapping_mul(stride) % blocks;
         volume.write(at * BLOCK as u64, block.clone()).await?;
     }
     Ok(())
+}
+
+fn zeros(rt: &Runtime) -> BufSlice {
+    let block = rt.alloc(BLOCK).full();
+    block.zero(0..BLOCK);
+    block
 }
 
 /// Opens the array and tells what that cost: nanoseconds for each block that is mapped, or was found behind the checkpoint.

@@ -24,6 +24,7 @@ mod pages;
 mod parity_buffer;
 mod passes;
 mod pressure;
+mod progress;
 mod reactors;
 mod readmit;
 mod rebuild;
