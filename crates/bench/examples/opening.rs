@@ -1,4 +1,5 @@
-//! What an opening after a clean stop costs for each block that is mapped, step by step.
+//! What an opening costs, step by step: after a clean stop for each block that is mapped, and after a crash for each block that
+//! was written since the checkpoint, where all that is found is held at once, and where a quarter and a sixteenth of it are.
 //!
 //! The devices are in memory and keep no blocks of zeros, which is what is written: so an array of hundreds of gigabytes fits,
 //! with all of its headers and checkpoints. The blocks are written in order, as one large file has them, and in an order that is
@@ -7,20 +8,22 @@
 //!
 //! Takes the number of blocks as a power of two: `cargo run --release -p cygnus-bench --example opening -- 25`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use cygnus_bench::{AtOnce, Contents};
-use cygnus_engine::{Array, CreateOptions, Log, OpenOptions, create};
+use cygnus_engine::{Array, CreateOptions, Log, MapRule, OpenOptions, create};
 use cygnus_policy::Preset;
-use cygnus_runtime::{BufPool, DeviceInfo, DeviceIx, Op, Runtime};
+use cygnus_runtime::{BufPool, BufSlice, DeviceInfo, DeviceIx, Op, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Nanos, ReactorId};
 
 /// Data and parity columns.
 const SHAPE: (u8, u8) = (4, 1);
+/// Blocks that are written after a checkpoint, and then there is a crash.
+const FOUND: u64 = 1 << 20;
 /// Openings of each array.
 const TIMES: usize = 3;
 /// A large odd number: its multiples come by all numbers below a power of two.
@@ -35,7 +38,7 @@ impl Log for Silent {
     fn line(&self, _: &str) {}
 }
 
-struct Memory(Blocks);
+struct Memory(Blocks, Rc<Cell<u64>>);
 
 impl Contents for Memory {
     fn now(&self) -> Nanos {
@@ -46,6 +49,7 @@ impl Contents for Memory {
         let mut devices = self.0.borrow_mut();
         match op {
             Op::Read { dev, offset, buf } => {
+                self.1.set(self.1.get() + buf.len() as u64);
                 for (at, block) in (0..buf.len()).step_by(BLOCK).zip(offset / BLOCK as u64..) {
                     match devices[usize::from(dev.0)].get(&block) {
                         Some(bytes) => buf.copy_from(at, bytes),
@@ -77,35 +81,84 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn measure(blocks: u64, order: &str, stride: u64) -> Result<(), Box<dyn Error>> {
     let (k, m) = SHAPE;
-    let size = (blocks / u64::from(k) * BLOCK as u64 * 3 / 2).next_multiple_of(1 << 30);
+    let size = (blocks / u64::from(k) * BLOCK as u64 * 4).next_multiple_of(1 << 30);
     let contents: Blocks = Rc::new(RefCell::new(vec![HashMap::new(); usize::from(k + m)]));
-    session(&contents, size, async |rt, devices| {
+    session(&contents, size, async |rt, devices, _| {
         create(rt, devices, &CreateOptions::new("bench", Preset::LogRaid, 1, k, m)).await?;
         let array = Array::open(rt, devices, &options()).await?;
-        let volume = array.create_volume("v", ByteSize::of_blocks(blocks), 0).await?;
-        let block = rt.alloc(BLOCK).full();
-        block.zero(0..BLOCK);
-        for n in 0..blocks {
-            let at = n.wrapping_mul(stride) % blocks;
-            volume.write(at * BLOCK as u64, block.clone()).await?;
-        }
+        array.create_volume("v", ByteSize::of_blocks(blocks), 0).await?;
+        fill(rt, &array, blocks, stride).await?;
         Ok(array.close().await?)
     })?;
     for _ in 0..TIMES {
-        session(&contents, size, async |rt, devices| {
-            let begun = processor_time();
+        session(&contents, size, async |rt, devices, read| {
+            show(rt, devices, &options(), read, &format!("{blocks} blocks {order}, clean")).await
+        })?;
+    }
+    for part in [1, 4, 16] {
+        session(&contents, size, async |rt, devices, _| {
             let array = Array::open(rt, devices, &options()).await?;
-            let all = processor_time().since(begun);
-            let each = |time: Nanos| time.0 as f64 / blocks as f64;
-            print!("{blocks} blocks {order}: {:.1} ns each, {:.2} s;", each(all), all.as_secs_f64());
-            for &(step, took) in &array.recovery().steps {
-                print!(" {step} {:.2}", each(took));
-            }
-            println!();
-            Ok(array.close().await?)
+            array.checkpoint().await?;
+            fill(rt, &array, blocks.min(FOUND), stride).await?;
+            let volume = array.volume("v").expect("it was made");
+            volume.flush().await?;
+            // A stripe that tells that all of this was flushed.
+            volume.write(0, zeros(rt)).await?;
+            // And no close: to the devices this is a crash.
+            Ok(volume.flush().await?)
+        })?;
+        session(&contents, size, async |rt, devices, read| {
+            let at_once = if part == 1 { u64::MAX } else { FOUND / part };
+            let how = OpenOptions { map: MapRule { at_once, ..MapRule::default() }, ..options() };
+            show(rt, devices, &how, read, &format!("{blocks} blocks {order}, crashed, {at_once} blocks at once")).await
         })?;
     }
     Ok(())
+}
+
+/// Writes each block once.
+async fn fill(rt: &Runtime, array: &Array, blocks: u64, stride: u64) -> Result<(), Box<dyn Error>> {
+    let volume = array.volume("v").expect("it was made");
+    let block = zeros(rt);
+    for n in 0..blocks {
+        let at = n.wrapping_mul(stride) % blocks;
+        volume.write(at * BLOCK as u64, block.clone()).await?;
+    }
+    Ok(())
+}
+
+fn zeros(rt: &Runtime) -> BufSlice {
+    let block = rt.alloc(BLOCK).full();
+    block.zero(0..BLOCK);
+    block
+}
+
+/// Opens the array and tells what that cost: nanoseconds for each block that is mapped, or was found behind the checkpoint.
+async fn show(
+    rt: &Runtime,
+    devices: &[DeviceInfo],
+    how: &OpenOptions,
+    read: &Cell<u64>,
+    what: &str,
+) -> Result<(), Box<dyn Error>> {
+    let (begun, read_before) = (processor_time(), read.get());
+    let array = Array::open(rt, devices, how).await?;
+    let all = processor_time().since(begun);
+    let report = array.recovery();
+    let mapped = array.status().volumes[0].mapped.blocks();
+    let of = if report.was_clean { mapped } else { report.replayed_blocks as u64 };
+    let each = |time: Nanos| time.0 as f64 / of as f64;
+    let mib = (read.get() - read_before) >> 20;
+    print!(
+        "{what}: {of} blocks, {} passes, {:.2} s, {mib} MiB read; ns each:",
+        report.replay_passes,
+        all.as_secs_f64()
+    );
+    for &(step, took) in &report.steps {
+        print!(" {step} {:.2}", each(took));
+    }
+    println!();
+    Ok(array.close().await?)
 }
 
 /// That this thread has used so far.
@@ -124,14 +177,15 @@ fn options() -> OpenOptions {
 fn session(
     contents: &Blocks,
     size: u64,
-    body: impl AsyncFnOnce(&Runtime, &[DeviceInfo]) -> Result<(), Box<dyn Error>>,
+    body: impl AsyncFnOnce(&Runtime, &[DeviceInfo], &Cell<u64>) -> Result<(), Box<dyn Error>>,
 ) -> Result<(), Box<dyn Error>> {
     let devices: Vec<DeviceInfo> = (0..contents.borrow().len() as u16)
         .map(|n| DeviceInfo { ix: DeviceIx(n), name: format!("memory{n}"), size, logical_block: BLOCK as u32 })
         .collect();
-    let driver = AtOnce::new(Memory(contents.clone()));
+    let read = Rc::new(Cell::new(0));
+    let driver = AtOnce::new(Memory(contents.clone(), read.clone()));
     let rt = Runtime::new(ReactorId(0), Box::new(driver), BufPool::new(64 << 20), 0);
-    rt.run(body(&rt, &devices))??;
+    rt.run(body(&rt, &devices, &read))??;
     rt.drop_tasks();
     Ok(())
 }

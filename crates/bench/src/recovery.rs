@@ -21,6 +21,9 @@ const MAPPED: u64 = 32 << 30;
 /// Bytes of one write.
 const PIECE: u64 = 1 << 20;
 
+/// Data that arrays without contents have room for.
+const EMPTY: [u64; 2] = [1 << 40, 10 << 40];
+
 /// A figure that was measured, with its unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
@@ -76,6 +79,11 @@ pub fn run_recovery(device: ByteSize, progress: impl Fn(&str)) -> Result<Vec<Fig
     figures.push(figure("scan and replay, for each GiB written since the checkpoint", replay / written, "s"));
     figures.push(figure("stripes that no flush was known to cover", crashed.tail_stripes as f64, "stripes"));
     figures.push(figure("opening after that crash in all", seconds(&crashed, None), "s"));
+    progress("opening arrays without contents that were not stopped");
+    for size in EMPTY {
+        let what = format!("opening an array of {} without contents that was not stopped", ByteSize(size));
+        figures.push(figure(&what, empty(size)?, "s"));
+    }
     Ok(figures)
 }
 
@@ -83,6 +91,21 @@ pub fn run_recovery(device: ByteSize, progress: impl Fn(&str)) -> Result<Vec<Fig
 fn seconds(report: &RecoveryReport, step: Option<&str>) -> f64 {
     let times = report.steps.iter().filter(|(name, _)| step.is_none_or(|step| *name == step)).map(|(_, time)| *time);
     times.fold(Nanos::ZERO, |sum, time| sum + time).0 as f64 / 1e9
+}
+
+/// Seconds of opening an array for so much data that was not stopped and in which nothing was ever written. Its devices keep the
+/// superblocks and give zeros for all else, at once: the time is the program's.
+fn empty(size: u64) -> Result<f64, BenchError> {
+    let column = size / (DEVICES as u64 - 1);
+    let devices: Vec<Device> =
+        (0..DEVICES).map(|n| Device::null(&format!("null{n}"), column, DATA_START)).collect::<Result<_, _>>()?;
+    session(&devices, async |reactor| {
+        make(reactor, 1 << 30).await?;
+        // And no close.
+        Ok(open(reactor).await?.0.recovery().was_clean)
+    })?;
+    let crashed = session(&devices, async |reactor| Ok(open(reactor).await?.0.recovery().clone()))?;
+    Ok(seconds(&crashed, None))
 }
 
 /// Resident bytes that mapping [`MAPPED`] bytes of data adds.

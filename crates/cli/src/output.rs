@@ -186,7 +186,7 @@ impl Voice for Output {
 pub struct LogLines(Output);
 
 impl LogLines {
-    /// Lines that are shown under `--verbose` only.
+    /// Shown under `--verbose`, but for how far an opening is, which takes long and is waited for.
     pub fn details(output: Output) -> Self {
         Self(output)
     }
@@ -195,5 +195,9 @@ impl LogLines {
 impl cygnus_engine::Log for LogLines {
     fn line(&self, text: &str) {
         self.0.detail(text);
+    }
+
+    fn progress(&self, text: &str) {
+        self.0.remark(text);
     }
 }

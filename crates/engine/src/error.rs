@@ -2,7 +2,7 @@
 
 use cygnus_format::LayoutError;
 use cygnus_runtime::IoError;
-use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Medium, MemberIx, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Medium, MemberIx, SegmentId, VolumeId};
 
 use crate::autonomics::links::LinkError;
 
@@ -588,6 +588,19 @@ pub enum ArrayError {
         waits_for: String,
         /// m.
         parity: u8,
+    },
+    /// The headers of a stripe were read twice, since not all that they tell had room in memory, and were not the same.
+    #[error(
+        "the headers of stripe {stripe}, in {group} {segment}, were there when the stripes were looked for, and cannot be read any \
+         more: open the array again. Should that happen once more, open it with more memory, so that they are read once"
+    )]
+    HeaderGone {
+        /// Its sequence.
+        stripe: u64,
+        /// Where.
+        group: GroupId,
+        /// Where.
+        segment: SegmentId,
     },
     /// The maps of the volumes, or what a crash has left to be looked through, take more memory than they may.
     #[error(

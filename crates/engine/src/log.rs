@@ -7,6 +7,12 @@ pub trait Log: Send + Sync {
     /// One line, without a line end.
     fn line(&self, text: &str);
 
+    /// How far a long step of an opening is, and how long the rest may take. It comes each ten seconds while somebody may be waiting, so
+    /// whoever shows other lines only on request shows these all the same.
+    fn progress(&self, text: &str) {
+        self.line(text);
+    }
+
     /// A line that may come for each of very many blocks: whoever shows it shows some of `kind` about `subject`, and counts
     /// the others.
     fn repeated(&self, _kind: &'static str, _subject: &str, text: &str) {

@@ -171,6 +171,11 @@ impl Shared {
         self.log.line(text.as_ref());
     }
 
+    /// See [`Log::progress`].
+    pub(crate) fn log_progress(&self, text: impl AsRef<str>) {
+        self.log.progress(text.as_ref());
+    }
+
     /// See [`Log::repeated`].
     pub(crate) fn log_repeated(&self, kind: &'static str, subject: &str, text: impl AsRef<str>) {
         self.log.repeated(kind, subject, text.as_ref());

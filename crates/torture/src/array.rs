@@ -40,8 +40,10 @@ impl Log for Listener {
 }
 
 pub(crate) fn options(reactors: usize) -> OpenOptions {
-    // Chunks of the map become dense, and thin again, with the few blocks that there are.
-    let map = MapRule { dense_from: 24, ..MapRule::default() };
+    // Chunks of the map become dense, and thin again, with the few blocks that there are. Checks, salvage and the openings of arrays
+    // with one reactor put what a crash has left into the maps in several passes.
+    let at_once = if reactors == 1 { 24 } else { u64::MAX };
+    let map = MapRule { dense_from: 24, at_once, ..MapRule::default() };
     // With a few reads blocks are hot, flash is full with a few of them, and they cool within a story.
     let hybrid = HybridRule {
         hot_from: 3,

@@ -34,7 +34,9 @@
 
 use std::rc::Rc;
 
-use cygnus_format::{CheckpointRoot, Kind, PROTECTION_PAGE_FRAMES, ProtectionPage, RootSegment, RootUse};
+use cygnus_format::{
+    CheckpointRoot, Kind, MAP_PAGE_ENTRIES, PROTECTION_PAGE_FRAMES, ProtectionPage, RootSegment, RootUse,
+};
 use cygnus_types::{BLOCK, Lba, Nanos, VolumeId};
 
 use crate::counters::{count, read};
@@ -46,6 +48,7 @@ use crate::lsa::PageWriter;
 use crate::peers::ToOwner;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::recover::progress::Progress;
 use crate::recover::room::recovery_allows;
 use crate::space::release::Releaser;
 use crate::space::segments::{SegIx, SegState};
@@ -74,6 +77,8 @@ struct Dump {
     once: Vec<Page>,
     /// As many pages as make their second copies begin on the next column: a chunk.
     run: usize,
+    /// Where an opening waits for it.
+    progress: Option<Progress>,
 }
 
 /// Takes checkpoints: see the module's text.
@@ -214,7 +219,8 @@ impl Checkpointer {
     async fn write_maps(&self, generation: u64) -> Result<u64, Fault> {
         let geometry = self.reactor.shared.layout.geometry();
         let run = geometry.chunk_blocks as usize;
-        let mut dump = Dump { generation, pages: 0, written: 0, once: Vec::new(), run };
+        let progress = self.progress();
+        let mut dump = Dump { generation, pages: 0, written: 0, once: Vec::new(), run, progress };
         let mut pages = PageWriter::default();
         for volume in self.reactor.shared.volumes() {
             for page in pages.of_volume(&volume.controller, volume.blocks()) {
@@ -228,6 +234,15 @@ impl Checkpointer {
         self.write_protections(&mut dump).await?;
         self.write_second_copies(&mut dump).await?;
         Ok(dump.pages)
+    }
+
+    /// For an opening, which ends with a checkpoint: there are as many pages as in the one before, or more, as much more is mapped.
+    fn progress(&self) -> Option<Progress> {
+        let home = self.reactor.home();
+        let of_before = home.state.borrow().roots[0].as_ref().map_or(0, |root| root.pages);
+        let full = self.reactor.shared.held.blocks().div_ceil(MAP_PAGE_ENTRIES as u64);
+        let ends_opening = home.checkpoints.ends_opening.get();
+        ends_opening.then(|| Progress::of(&self.reactor, "bound", "pages of the maps written", of_before.max(full)))
     }
 
     /// Writes the table of what segments are protected by, as far as that is not what their groups say.
@@ -287,6 +302,7 @@ impl Checkpointer {
     async fn count_page(&self, dump: &mut Dump) {
         dump.written += 1;
         if dump.written.is_multiple_of(PAGES_PER_TURN) {
+            dump.progress.iter().for_each(|progress| progress.reach(dump.pages));
             self.reactor.rt.yield_now().await;
             self.let_guests_write(dump.written).await;
         }

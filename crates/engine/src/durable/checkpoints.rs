@@ -18,6 +18,8 @@ pub(crate) struct Checkpoints {
     waiters: Cell<u32>,
     /// Somebody needs what the checkpoint that is under way brings.
     pub needed: Cell<bool>,
+    /// An opening waits for the checkpoint, and tells how far it is.
+    pub ends_opening: Cell<bool>,
 }
 
 impl Checkpoints {

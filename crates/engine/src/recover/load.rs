@@ -9,20 +9,18 @@ use cygnus_format::{
     CheckpointRoot, Entry, Kind, MapEntry, Place, Protection, ProtectionPage, RootSegment, RootUse, UnknownProtection,
 };
 use cygnus_parity as parity;
-use cygnus_types::{BLOCK, Nanos, VolumeId};
+use cygnus_types::{BLOCK, VolumeId};
 
 use crate::lsa::{PageError, PageReader};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::read::scan::{FoundStripe, Scanner};
 use crate::recover::made_good::GoodColumns;
+use crate::recover::progress::Progress;
 use crate::recover::tail::StripeReader;
 use crate::shared::Shared;
 use crate::space::segments::{SegIx, SegState};
 use crate::volume_state::VolumeState;
-
-/// How often a long loading says how far it is.
-const TELL: Nanos = Nanos::secs(10);
 
 /// What was found of a checkpoint's pages, each of which may be there twice.
 #[derive(Default)]
@@ -34,8 +32,6 @@ struct Pages {
     unread: BTreeSet<PageKey>,
     /// What segments are protected by.
     protections: Vec<(SegIx, Protection)>,
-    /// When it was said last how many there are.
-    told: Nanos,
 }
 
 /// What tells a page from all others of a checkpoint: its kind, volume and first address.
@@ -135,12 +131,13 @@ impl Loader {
         let segments: Vec<RootSegment> = root.segments.iter().copied().filter(|s| s.use_of == RootUse::Pages).collect();
         let (generation, of) = (root.generation, root.pages);
         let reader = shared.controllers.page_reader(volumes);
-        let pages = Rc::new(RefCell::new(Pages { reader, told: rt.now(), ..Pages::default() }));
+        let pages = Rc::new(RefCell::new(Pages { reader, ..Pages::default() }));
+        let progress = Rc::new(Progress::of(&self.reactor, "checkpoint", "pages of the maps", of));
         let found = for_each(rt, segments, {
             let (loader, pages) = (self.clone(), pages.clone());
             move |segment| {
-                let (loader, pages) = (loader.clone(), pages.clone());
-                async move { loader.load_segment(segment, generation, of, &pages).await }
+                let (loader, pages, progress) = (loader.clone(), pages.clone(), progress.clone());
+                async move { loader.load_segment(segment, generation, &pages, &progress).await }
             }
         })
         .await;
@@ -166,8 +163,8 @@ impl Loader {
         &self,
         from: RootSegment,
         generation: u64,
-        of: u64,
         pages: &RefCell<Pages>,
+        progress: &Progress,
     ) -> Result<(), CheckpointError> {
         let mut row = 0;
         loop {
@@ -179,7 +176,7 @@ impl Loader {
                 }
             };
             self.load_stripe(&stripe, generation, pages).await?;
-            self.tell(of, pages);
+            progress.reach(pages.borrow().loaded.len() as u64);
             row = stripe.common.end_row();
         }
         let seg = self.reactor.shared.segments.index(from.group, from.segment);
@@ -221,16 +218,5 @@ impl Loader {
         }
         shared.settle_maps();
         Ok(())
-    }
-
-    /// Says how far the loading is, if that was long ago.
-    fn tell(&self, of: u64, pages: &RefCell<Pages>) {
-        let (now, mut pages) = (self.reactor.rt.now(), pages.borrow_mut());
-        if now.since(pages.told) >= TELL {
-            pages.told = now;
-            self.reactor
-                .shared
-                .log(format!("open: checkpoint: {} of {of} pages of the maps so far", pages.loaded.len()));
-        }
     }
 }

@@ -21,7 +21,8 @@ use cygnus_types::MemberIx;
 use crate::error::ArrayError;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::read::scan::{FoundStripe, SpoiledCopy};
+use crate::read::scan::SpoiledCopy;
+use crate::recover::behind::Behind;
 use crate::space::segments::SegIx;
 
 /// Places that a message names; more are counted.
@@ -48,7 +49,7 @@ impl Lost {
 
     /// Adds the stripes that should be among those found, counted from a sequence on; headers `beyond` the chains' ends are
     /// not found, but tell of others.
-    pub(crate) fn count(&mut self, stripes: &[FoundStripe], beyond: &[StripeCommon], from: u64) {
+    pub(crate) fn count(&mut self, stripes: &[Behind], beyond: &[StripeCommon], from: u64) {
         let is_counted = |common: &&StripeCommon| common.stripe_seq >= from;
         let counted = || stripes.iter().map(|stripe| &stripe.common).filter(is_counted);
         let marks = counted().chain(beyond.iter().filter(is_counted)).map(|common| common.durable);
@@ -69,7 +70,7 @@ impl Lost {
     }
 
     /// Adds the columns of a stripe of which nobody knows what they hold; `is_whole` if all of it must be there.
-    pub(crate) fn add_unknown(&mut self, stripe: &FoundStripe, is_whole: bool) {
+    pub(crate) fn add_unknown(&mut self, stripe: &Behind, is_whole: bool) {
         self.unknown.extend(stripe.unknown_columns(is_whole).map(|column| (stripe.common, column)));
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{ArrayState, CheckpointRoot, KeptHeader, MemberDesc, MemberState, Superblock};
 use cygnus_policy::{HybridRule, LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
-use cygnus_types::{BLOCK, GroupId, Medium, MemberIx, Nanos, SegmentId, Uuid};
+use cygnus_types::{BLOCK, GroupId, Medium, MemberIx, Nanos, SegmentId, Uuid, counted};
 
 use crate::autonomics::links::{Link, LinkError, Links};
 use crate::autonomics::marks::Marks;
@@ -30,6 +30,7 @@ use crate::hybrid::demote::Demoter;
 use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule, Miscount};
 use crate::reactor::{Reactor, set_patience};
+use crate::recover::apply::Rescue;
 use crate::recover::assemble::{Assembly, Outsiders, assemble};
 use crate::recover::backups::Backups;
 use crate::recover::give_up::GivingUp;
@@ -38,7 +39,7 @@ use crate::recover::load::{CheckpointError, Loader};
 use crate::recover::lost;
 use crate::recover::readmit::Readmitter;
 use crate::recover::remains::{RestoreError, Restored, Restorer};
-use crate::recover::replay::{Replayed, Replayer, Rescue};
+use crate::recover::replay::{Replayed, Replayer};
 use crate::recover::rescue::rescue;
 use crate::recover::room::maps_fit;
 use crate::recover::zones::few_active_zones;
@@ -123,6 +124,8 @@ pub struct RecoveryReport {
     pub torn_segments: BTreeSet<(GroupId, SegmentId)>,
     /// Blocks whose newest place was found behind the checkpoint.
     pub replayed_blocks: usize,
+    /// How often what was found was gone through, as there was not memory for all of it at once.
+    pub replay_passes: usize,
     /// Members out of service, with the reason.
     pub remarks: Vec<String>,
     /// What came of re-admitting members by force, or would.
@@ -558,10 +561,13 @@ pub(crate) async fn replay(
         (root.clone(), root.map_or(0, |root| root.barrier).max(state.counted_from))
     };
     let step = reactor.shared.during("open: scan");
-    let scanned = Replayer::of(reactor).scan_stripes(root.as_ref()).await?;
+    let replayer = Replayer::of(reactor);
+    let scanned = replayer.scan_stripes(root.as_ref()).await?;
     drop(step);
     let total = reactor.shared.layout.all_segments();
-    steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments", scanned.stripes.len()));
+    let again =
+        if replayer.has_room() { "" } else { "; what they hold is read again, as there is not memory for all of it" };
+    steps.done("scan", format!("{} stripes behind the checkpoint, in {total} segments{again}", scanned.stripes.len()));
     let step = reactor.shared.during("open: backups");
     let backups = Backups::read(reactor, root.as_ref().map_or(0, |root| root.barrier)).await;
     drop(step);
@@ -569,13 +575,18 @@ pub(crate) async fn replay(
         steps.done("backups", format!("copies of blocks of {} open stripes", backups.stripes().len()));
     }
     let step = reactor.shared.during("open: replay");
-    let found = Replayer::of(reactor).replay(scanned, &backups, counted_from, given_up).await;
+    let found = replayer.replay(scanned, &backups, counted_from, given_up).await?;
     drop(step);
     steps.done(
         "replay",
         format!(
-            "{} blocks and {} discards; {} stripes after the last known flush, {} of them torn, {} blocks not there",
-            found.blocks, found.discards, found.tail_stripes, found.torn_stripes, found.lost_blocks
+            "{} blocks and {} discards in {}; {} stripes after the last known flush, {} of them torn, {} blocks not there",
+            found.blocks,
+            found.discards,
+            counted(found.passes, "pass").or("passes"),
+            found.tail_stripes,
+            found.torn_stripes,
+            found.lost_blocks
         ),
     );
     steps.report.stripes = found.stripes;
@@ -583,6 +594,7 @@ pub(crate) async fn replay(
     steps.report.torn_stripes = found.torn_stripes;
     steps.report.lost_blocks = found.lost_blocks;
     steps.report.replayed_blocks = found.blocks;
+    steps.report.replay_passes = found.passes;
     let shared = &reactor.shared;
     // The crashed session wrote down where its stripes began. Were all of them lost here, a member that is away may have some.
     let unseen = counted_from.saturating_sub(found.top_stripe_seq).div_ceil(SEQUENCE_GAP);
@@ -688,7 +700,11 @@ async fn finish_recovery(
     reactor.home().space.borrow_mut().recovering = false;
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();
-    Checkpointer::of(reactor).checkpoint().await?;
+    let ends_opening = &reactor.home().checkpoints.ends_opening;
+    ends_opening.set(true);
+    let taken = Checkpointer::of(reactor).checkpoint().await;
+    ends_opening.set(false);
+    taken?;
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
     Ok(())

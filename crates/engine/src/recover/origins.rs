@@ -14,7 +14,7 @@ use cygnus_types::{BLOCK, GroupId, SegmentId};
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::scan::{FoundStripe, Scanner};
-use crate::recover::replay::Rescue;
+use crate::recover::apply::Rescue;
 use crate::recover::tail::StripeReader;
 use crate::space::segments::SegIx;
 

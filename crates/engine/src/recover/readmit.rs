@@ -31,10 +31,10 @@ use crate::reactor::Reactor;
 use crate::read::columns::Columns;
 use crate::read::parallel::for_each;
 use crate::read::scan::{FoundStripe, Scanner};
+use crate::recover::apply::Rescue;
 use crate::recover::assemble::Readmission;
 use crate::recover::gone::{LostBlocks, Readmitted, VolumeAfter};
 use crate::recover::made_good::{GoodColumns, Task};
-use crate::recover::replay::Rescue;
 use crate::space::segments::SegIx;
 use crate::volume_state::VolumeState;
 

@@ -1,6 +1,7 @@
 //! Recovery, steps "scan" and "replay": what was written after the checkpoint is found by the stripes' headers and put
 //! into the maps; of several writes of a block the newest sequence wins.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -8,49 +9,20 @@ use cygnus_format::{CheckpointRoot, Discard, GroupState, Kind, MapEntry, Place, 
 use cygnus_types::{GroupId, Lba, SegmentId, VolumeId};
 
 use crate::error::ArrayError;
-use crate::lsa::region_of;
-use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::read::scan::{FoundStripe, Scanner, SpoiledCopy};
+use crate::recover::apply::{Apart, Applied, Applier, Rescue, for_each_block};
 use crate::recover::backups::{BackedUpBlock, Backups, StripeKey};
+use crate::recover::behind::Behind;
+use crate::recover::discards::Discards;
 use crate::recover::gone::LostBlocks;
 use crate::recover::lost::Lost;
-use crate::recover::room::{Findings, findings};
+use crate::recover::progress::Progress;
+use crate::recover::room::Findings;
 use crate::recover::tail::{StripeReader, Verdict};
+use crate::recover::window::Candidate;
 use crate::space::segments::SegIx;
-
-/// A block found behind the checkpoint.
-pub(crate) struct Candidate {
-    volume: VolumeId,
-    lba: Lba,
-    seq: u64,
-    stripe_seq: u64,
-    entry: MapEntry,
-    /// Its data, if its stripe cannot protect it.
-    rescue: Option<Box<[u8]>>,
-    /// Cleaning has moved it there.
-    moved: bool,
-    /// It was written after all stripes below this sequence were closed; 0 for one that was moved.
-    after: u64,
-}
-
-/// Blocks after which parts of the maps that were replaced are given back.
-const BLOCKS_PER_SETTLING: usize = 1 << 12;
-
-/// A block that must be written anew before the array goes into service.
-pub(crate) struct Rescue {
-    /// Where it was found.
-    pub from: SegIx,
-    /// The same to the block, unless that lies only in a copy beside its stripe.
-    pub at: MapEntry,
-    pub volume: VolumeId,
-    pub lba: Lba,
-    pub seq: u64,
-    /// Cleaning moved it there: where it came from it may still be.
-    pub moved: bool,
-    pub data: Box<[u8]>,
-}
 
 /// What recovery found behind the checkpoint.
 #[derive(Default)]
@@ -62,9 +34,9 @@ pub(crate) struct Replayed {
     pub lost_blocks: usize,
     pub blocks: usize,
     pub discards: usize,
+    /// How often the stripes were gone through, for want of memory for all that they hold.
+    pub passes: usize,
     pub rescues: Vec<Rescue>,
-    /// Blocks of open stripes that are nowhere.
-    gone: Vec<BackedUpBlock>,
     /// What should have been found too.
     pub lost: Lost,
     /// Blocks that were written after all that is lost.
@@ -77,7 +49,7 @@ pub(crate) struct Replayed {
 /// Stripes that no checkpoint covers, and what hides where there may be more.
 #[derive(Default)]
 pub(crate) struct Scanned {
-    pub stripes: Vec<FoundStripe>,
+    pub stripes: Vec<Behind>,
     spoiled: Vec<SpoiledCopy>,
     /// Headers behind the end of a chain. Nothing leads to them, but they may tell what was durable.
     beyond: Vec<StripeCommon>,
@@ -121,26 +93,53 @@ impl Horizon {
 #[derive(Clone)]
 pub(crate) struct Replayer {
     reactor: Rc<Reactor>,
+    findings: Rc<Findings>,
+}
+
+/// What stripes are judged by.
+struct Evidence<'a> {
+    backups: &'a Backups,
+    /// From this sequence on every stripe that was durable should be there.
+    counted_from: u64,
+    given_up: &'a LostBlocks,
+}
+
+/// What is collected before anything goes into the maps.
+#[derive(Default)]
+struct Collected {
+    apart: Vec<Apart>,
+    discards: Vec<Discard>,
+    /// Blocks of open stripes that are nowhere.
+    gone: Vec<BackedUpBlock>,
 }
 
 impl Replayer {
     pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
-        Self { reactor: reactor.clone() }
+        Self { reactor: reactor.clone(), findings: Rc::new(Findings::of(&reactor.shared)) }
+    }
+
+    /// Whether all that was found can be held at once.
+    pub(crate) fn has_room(&self) -> bool {
+        self.findings.fit()
     }
 
     /// Finds the stripes at or behind the checkpoint's barrier, in every segment that can have any.
     ///
     /// # Errors
-    /// When there is no memory for all of them.
+    /// When there is no memory even for remembering them.
     pub(crate) async fn scan_stripes(&self, root: Option<&CheckpointRoot>) -> Result<Scanned, ArrayError> {
-        let findings = Rc::new(findings(&self.reactor.shared));
         let horizon = Rc::new(Horizon::of(root));
         let all: Vec<SegIx> = self.reactor.shared.segments.all().collect();
+        let progress = Rc::new(Progress::of(&self.reactor, "scan", "segments", all.len() as u64));
         let found = for_each(&self.reactor.rt, all, {
-            let (replayer, findings) = (self.clone(), findings.clone());
+            let replayer = self.clone();
             move |seg| {
-                let (replayer, horizon, findings) = (replayer.clone(), horizon.clone(), findings.clone());
-                async move { replayer.scan_segment(seg, &horizon, &findings).await }
+                let (replayer, horizon, progress) = (replayer.clone(), horizon.clone(), progress.clone());
+                async move {
+                    let found = replayer.scan_segment(seg, &horizon).await;
+                    progress.add(1);
+                    found
+                }
             }
         });
         let mut scanned = Scanned::default();
@@ -153,10 +152,13 @@ impl Replayer {
             scanned.spoiled.extend(spoiled);
             scanned.beyond.extend(beyond);
         }
-        findings.check().map(|()| scanned)
+        if !self.findings.fit() {
+            scanned.stripes.iter_mut().for_each(Behind::forget);
+        }
+        self.findings.check().map(|()| scanned)
     }
 
-    async fn scan_segment(&self, seg: SegIx, horizon: &Horizon, findings: &Findings) -> Scanned {
+    async fn scan_segment(&self, seg: SegIx, horizon: &Horizon) -> Scanned {
         let (group, segment) = self.reactor.shared.segments.locate(seg);
         let mut scanned = Scanned::default();
         if self.reactor.shared.group_state(group) == GroupState::Retired {
@@ -179,7 +181,11 @@ impl Replayer {
         while let Some(stripe) = look.stripe.take_if(|stripe| stripe.common.stripe_seq >= newest) {
             newest = stripe.common.stripe_seq;
             row = stripe.common.end_row();
-            if newest >= horizon.barrier && findings.take(&stripe) {
+            if newest >= horizon.barrier {
+                let mut stripe = Behind::of(stripe);
+                if !self.findings.take(&stripe) {
+                    stripe.forget();
+                }
                 scanned.stripes.push(stripe);
             }
             look = Scanner::of(&self.reactor).look_at(group, segment, row, Some(life)).await;
@@ -196,78 +202,119 @@ impl Replayer {
 
     /// Puts what was found into the maps. Every stripe from the sequence `counted_from` on that was durable should be there.
     /// Blocks that are `given_up` are as if they had been found.
+    ///
+    /// # Errors
+    /// When headers have to be read again, and cannot be.
     pub(crate) async fn replay(
         &self,
         scanned: Scanned,
         backups: &Backups,
         counted_from: u64,
         given_up: &LostBlocks,
-    ) -> Replayed {
-        let Scanned { stripes, spoiled, beyond, newer: _ } = scanned;
+    ) -> Result<Replayed, ArrayError> {
+        let Scanned { mut stripes, spoiled, beyond, newer: _ } = scanned;
         let mut result = Replayed { stripes: stripes.len(), ..Replayed::default() };
         result.lost.add_backups(backups.lost.iter().cloned());
-        let mut open = backups.stripes();
         result.lost.count(&stripes, &beyond, counted_from);
         result.lost.add_spoiled(spoiled);
-        let watermarks = watermarks(&stripes);
-        // Made for all at once: a vector that grows takes twice its size.
-        let mut candidates = Vec::with_capacity(stripes.iter().map(|stripe| stripe.blocks().count()).sum());
-        let mut discards: Vec<Discard> = Vec::new();
-        let mut segments = BTreeSet::new();
-        let mut broken = BTreeSet::new();
+        let mut collected = Collected::default();
+        let mut open = backups.stripes();
+        let evidence = Evidence { backups, counted_from, given_up };
+        self.judge(&mut stripes, &evidence, &mut open, &mut collected, &mut result).await?;
+        for (key, of_stripe) in open {
+            collected.discards.extend(of_stripe);
+            // Any copy of them in a stripe is as good, and safer where it is.
+            self.add_backed_up(key, 0, &BTreeSet::new(), backups, &mut collected).await;
+        }
+        let stripes = Rc::new(stripes);
+        self.judge_gone(&stripes, &mut collected, backups, &mut result).await?;
+        let discards = Discards::new(collected.discards);
+        self.apply_discards(&discards, &mut result);
+        let applier = Applier::of(&self.reactor, stripes, &self.findings, &discards, &result.lost);
+        let Applied { blocks, rescues, newer, passes, top_write_seq } = applier.apply(collected.apart).await?;
+        let discarded = discards.iter().map(Discard::seq).max().unwrap_or(0);
+        result.top_write_seq = top_write_seq.max(discarded).max(backups.top_write_seq());
+        result.top_segment_seq = result.top_segment_seq.max(backups.top_segment_seq());
+        result.top_stripe_seq = result.top_stripe_seq.max(backups.top_opened());
+        Ok(Replayed { blocks, rescues, newer, passes, ..result })
+    }
+
+    /// Accounts for each stripe, and looks at the blocks of those that no flush was known to cover. Of `open` stripes, which backups
+    /// tell of, those are left that are not among these.
+    async fn judge(
+        &self,
+        stripes: &mut [Behind],
+        evidence: &Evidence<'_>,
+        open: &mut BTreeMap<StripeKey, Vec<Discard>>,
+        collected: &mut Collected,
+        result: &mut Replayed,
+    ) -> Result<(), ArrayError> {
+        let watermarks = watermarks(stripes);
+        let is_durable =
+            |common: &StripeCommon| watermarks.get(&common.session).is_some_and(|&mark| common.stripe_seq < mark);
+        result.tail_stripes = stripes.iter().filter(|stripe| !is_durable(&stripe.common)).count();
+        let what = "stripes after the last known flush";
+        let progress = Progress::of(&self.reactor, "replay", what, result.tail_stripes as u64);
+        let (mut segments, mut broken) = (BTreeSet::new(), BTreeSet::new());
         for stripe in stripes {
             let common = stripe.common;
             segments.insert((common.group, common.segment));
             result.top_stripe_seq = result.top_stripe_seq.max(common.stripe_seq);
             result.top_segment_seq = result.top_segment_seq.max(common.segment_seq);
-            discards.extend_from_slice(&stripe.discards);
-            let key = key_of(&common);
-            let durable = watermarks.get(&common.session).is_some_and(|&mark| common.stripe_seq < mark);
-            // One from before may have been given back, and trimmed in part.
-            let is_whole = durable && common.stripe_seq >= counted_from || given_up.has_untold(common.stripe_seq);
-            result.lost.add_unknown(&stripe, is_whole);
-            let verdict = if durable {
-                None
-            } else {
-                result.tail_stripes += 1;
-                let mut verdict = StripeReader::of(&self.reactor).judge_stripe(&stripe, given_up).await;
-                if !verdict.consistent && open.contains_key(&key) {
-                    self.add_last_copies(&stripe, backups, &mut verdict).await;
-                    let below = common.first_data_row();
-                    let there = verdict.blocks.iter().map(|&(column, row, _)| (column, below + row)).collect();
-                    let seq = common.stripe_seq;
-                    self.add_backed_up(key, seq, &there, backups, &mut candidates, &mut result).await;
-                }
-                result.torn_stripes += usize::from(!verdict.consistent);
-                result.lost_blocks += verdict.lost;
-                // Stripes are found along their segment. What leads to those behind a torn one may be a single header.
-                if !verdict.consistent {
-                    broken.insert((common.group, common.segment));
-                } else if !broken.contains(&(common.group, common.segment)) {
-                    verdict.stays();
-                }
-                Some(verdict)
-            };
             if !stripe.discards.is_empty() {
                 let seg = self.reactor.shared.segments.index(common.group, common.segment);
                 self.reactor.shared.segments.note_discard(seg, common.stripe_seq);
             }
-            open.remove(&key);
-            self.add_candidates(&stripe, verdict, &mut candidates);
+            collected.discards.append(&mut stripe.discards);
+            let durable = is_durable(&common);
+            // One from before may have been given back, and trimmed in part.
+            let must_be_there = durable && common.stripe_seq >= evidence.counted_from;
+            result.lost.add_unknown(stripe, must_be_there || evidence.given_up.has_untold(common.stripe_seq));
+            let is_backed_up = open.remove(&key_of(&common)).is_some();
+            if !durable {
+                self.judge_tail(stripe, evidence, is_backed_up, &mut broken, collected, result).await?;
+                progress.add(1);
+            }
         }
-        for (key, of_stripe) in open {
-            discards.extend(of_stripe);
-            // Any copy of them in a stripe is as good, and safer where it is.
-            self.add_backed_up(key, 0, &BTreeSet::new(), backups, &mut candidates, &mut result).await;
-        }
-        self.judge_gone(&candidates, &discards, backups, &mut result);
         result.segments = segments.len();
-        let tops = candidates.iter().map(|c| c.seq).chain(discards.iter().map(Discard::seq));
-        result.top_write_seq = tops.max().unwrap_or(0).max(backups.top_write_seq());
-        result.top_segment_seq = result.top_segment_seq.max(backups.top_segment_seq());
-        result.top_stripe_seq = result.top_stripe_seq.max(backups.top_opened());
-        self.apply(candidates, discards, &mut result);
-        result
+        Ok(())
+    }
+
+    /// Looks at the blocks of a stripe that no flush was known to cover. Segments that have torn ones are `broken`: what leads to the
+    /// stripes behind those may be a single header, as stripes are found along their segment.
+    async fn judge_tail(
+        &self,
+        stripe: &mut Behind,
+        evidence: &Evidence<'_>,
+        is_backed_up: bool,
+        broken: &mut BTreeSet<(GroupId, SegmentId)>,
+        collected: &mut Collected,
+        result: &mut Replayed,
+    ) -> Result<(), ArrayError> {
+        let (common, backups) = (stripe.common, evidence.backups);
+        let found = stripe.recall(&self.reactor).await?;
+        let mut verdict = StripeReader::of(&self.reactor).judge_stripe(found, evidence.given_up).await;
+        if !verdict.consistent && is_backed_up {
+            self.add_last_copies(found, backups, &mut verdict).await;
+            let below = common.first_data_row();
+            let there = verdict.blocks.iter().map(|&(column, row, _)| (column, below + row)).collect();
+            self.add_backed_up(key_of(&common), common.stripe_seq, &there, backups, collected).await;
+        }
+        result.torn_stripes += usize::from(!verdict.consistent);
+        result.lost_blocks += verdict.lost;
+        let of = (common.group, common.segment);
+        if !verdict.consistent {
+            broken.insert(of);
+        }
+        // A stripe that is whole protects its blocks: they stay where they are, and are found there like those of durable ones.
+        if broken.contains(&of) {
+            self.add_apart(found, verdict, collected);
+            stripe.is_apart = true;
+        }
+        if stripe.is_apart || !self.has_room() {
+            stripe.forget();
+        }
+        Ok(())
     }
 
     /// Adds blocks of a stripe that are not there and were copied when it was closed.
@@ -294,55 +341,68 @@ impl Replayer {
         stripe_seq: u64,
         there: &BTreeSet<(u8, u32)>,
         backups: &Backups,
-        candidates: &mut Vec<Candidate>,
-        result: &mut Replayed,
+        collected: &mut Collected,
     ) {
         let blocks = backups.blocks_of(&self.reactor, key);
         for block in blocks.into_iter().filter(|block| !there.contains(&(block.column, block.row))) {
             let Some(data) = backups.fetch(&self.reactor, key, &block).await else {
-                result.gone.push(block);
+                collected.gone.push(block);
                 continue;
             };
             let place = Place { group: key.0, segment: key.1, column: block.column, row: block.row };
             let moved = block.entry.kind() == Kind::Relocated;
-            candidates.push(Candidate {
+            let candidate = Candidate {
                 volume: block.entry.volume(),
                 lba: block.entry.lba(),
                 seq: block.entry.seq(),
                 stripe_seq,
                 entry: MapEntry::new(self.reactor.shared.layout.pba(place), block.entry.crc()),
-                rescue: Some(data),
-                moved,
                 after: if moved { 0 } else { backups.opened(&block) },
-            });
+            };
+            collected.apart.push(Apart { candidate, moved, rescue: Some(data) });
         }
     }
 
     /// Blocks that were backed up and are nowhere are lost, unless there is the same write or a later one of them elsewhere: a member
     /// that has computed parity has no copy any more, and the stripe may have been given back since.
-    fn judge_gone(&self, found: &[Candidate], discards: &[Discard], backups: &Backups, result: &mut Replayed) {
+    async fn judge_gone(
+        &self,
+        stripes: &Rc<Vec<Behind>>,
+        collected: &mut Collected,
+        backups: &Backups,
+        result: &mut Replayed,
+    ) -> Result<(), ArrayError> {
         let mut gone: BTreeMap<(VolumeId, Lba), BackedUpBlock> = BTreeMap::new();
-        for block in std::mem::take(&mut result.gone) {
+        for block in std::mem::take(&mut collected.gone) {
             let newest = gone.entry((block.entry.volume(), block.entry.lba())).or_insert(block);
             if newest.entry.seq() < block.entry.seq() {
                 *newest = block;
             }
         }
-        if gone.is_empty() {
-            return;
-        }
         gone.retain(|&(volume, lba), _| self.reactor.shared.volume(volume).is_some_and(|of| lba.0 < of.blocks()));
-        for Candidate { volume, lba, seq, .. } in found {
-            if gone.get(&(*volume, *lba)).is_some_and(|block| block.entry.seq() <= *seq) {
-                gone.remove(&(*volume, *lba));
-            }
+        if gone.is_empty() {
+            return Ok(());
         }
-        for discard in discards {
+        let gone = Rc::new(RefCell::new(gone));
+        let is_elsewhere = {
+            let gone = gone.clone();
+            move |found: Candidate| {
+                let mut gone = gone.borrow_mut();
+                if gone.get(&found.address()).is_some_and(|block| block.entry.seq() <= found.seq) {
+                    gone.remove(&found.address());
+                }
+            }
+        };
+        collected.apart.iter().for_each(|block| is_elsewhere(block.candidate));
+        for_each_block(&self.reactor, stripes, is_elsewhere).await?;
+        let mut gone = gone.take();
+        for discard in &collected.discards {
             let (volume, first) = (discard.volume(), discard.lba().0);
             let range = (volume, Lba(first))..(volume, Lba(first + u64::from(discard.count())));
             gone.extract_if(range, |_, block| block.entry.seq() < discard.seq()).for_each(drop);
         }
         gone.values().for_each(|block| self.is_gone(block, backups, result));
+        Ok(())
     }
 
     /// A block that was backed up is nowhere.
@@ -360,110 +420,24 @@ impl Replayer {
         }
     }
 
-    fn add_candidates(&self, stripe: &FoundStripe, verdict: Option<Verdict>, candidates: &mut Vec<Candidate>) {
-        let common = &stripe.common;
-        let mut add = |column: u8, row: u32, rescue: Option<Box<[u8]>>| {
-            let Some(entry) = stripe.entries[usize::from(column)].as_ref().map(|e| e[row as usize]) else { return };
-            if !matches!(entry.kind(), Kind::Data | Kind::Relocated) {
-                return;
+    /// Adds the blocks of a stripe that were looked at one by one.
+    fn add_apart(&self, stripe: &FoundStripe, verdict: Verdict, collected: &mut Collected) {
+        let (layout, common) = (&self.reactor.shared.layout, &stripe.common);
+        for (column, row, rescue) in verdict.blocks {
+            let entry = stripe.entries[usize::from(column)].as_ref().map(|entries| &entries[row as usize]);
+            let Some(entry) = entry else { continue };
+            if let Some(candidate) = Candidate::of(layout, common, (column, row), entry) {
+                collected.apart.push(Apart { candidate, moved: entry.kind() == Kind::Relocated, rescue });
             }
-            let row = common.first_data_row() + row;
-            let place = Place { group: common.group, segment: common.segment, column, row };
-            candidates.push(Candidate {
-                volume: entry.volume(),
-                lba: entry.lba(),
-                seq: entry.seq(),
-                stripe_seq: common.stripe_seq,
-                entry: MapEntry::new(self.reactor.shared.layout.pba(place), entry.crc()),
-                rescue,
-                moved: entry.kind() == Kind::Relocated,
-                after: if entry.kind() == Kind::Data { common.opened } else { 0 },
-            });
-        };
-        match verdict {
-            None => stripe.blocks().for_each(|(column, row, _)| add(column, row, None)),
-            Some(verdict) => verdict.blocks.into_iter().for_each(|(column, row, data)| add(column, row, data)),
         }
     }
 
-    /// Discards first, then for each block the newest write, unless a discard is newer still.
-    fn apply(&self, mut candidates: Vec<Candidate>, discards: Vec<Discard>, result: &mut Replayed) {
-        for discard in &discards {
+    fn apply_discards(&self, discards: &Discards, result: &mut Replayed) {
+        for discard in discards.iter() {
             result.discards += 1;
             let Some(volume) = self.reactor.shared.volume(discard.volume()) else { continue };
             let blocks = u64::from(discard.count());
             self.reactor.shared.controllers.replay_discard(&volume.controller, discard.lba(), blocks);
-        }
-        let mut by_region = BTreeMap::<(VolumeId, u64), Vec<Discard>>::new();
-        for discard in discards {
-            let region = region_of(discard.lba()).start;
-            by_region.entry((discard.volume(), region)).or_default().push(discard);
-        }
-        // In place. Two with the same numbers would be the same block.
-        candidates.sort_unstable_by_key(|c| (c.volume, c.lba, c.seq, c.stripe_seq));
-        candidates.retain(|candidate| {
-            let lba = candidate.lba.0;
-            let covers =
-                |d: &Discard| (d.lba().0..d.lba().0 + u64::from(d.count())).contains(&lba) && d.seq() > candidate.seq;
-            let region = (candidate.volume, region_of(candidate.lba).start);
-            !by_region.get(&region).is_some_and(|all| all.iter().any(covers))
-        });
-        let mut page = None;
-        for (n, of_block) in candidates.chunk_by_mut(|a, b| (a.volume, a.lba) == (b.volume, b.lba)).enumerate() {
-            let (volume, lba) = (of_block[0].volume, of_block[0].lba);
-            self.apply_to_block(of_block, result);
-            // One that is through gets one entry again.
-            let next = self.page_of(volume, lba);
-            if next != page {
-                std::mem::replace(&mut page, next).into_iter().for_each(|page| self.fold(page));
-            }
-            if n % BLOCKS_PER_SETTLING == 0 {
-                // Tables that were too small are kept until then.
-                self.reactor.shared.settle_maps();
-            }
-        }
-        page.into_iter().for_each(|page| self.fold(page));
-        self.reactor.shared.settle_maps();
-    }
-
-    /// The page of a volume that is mapped by pages.
-    fn page_of(&self, volume: VolumeId, lba: Lba) -> Option<(VolumeId, Lba)> {
-        let state = self.reactor.shared.volume(volume).filter(|state| state.paging.is_by_pages())?;
-        Some((volume, state.controller.page_of(lba)))
-    }
-
-    fn fold(&self, (volume, first): (VolumeId, Lba)) {
-        let shared = &self.reactor.shared;
-        if let Some(state) = shared.volume(volume) {
-            shared.controllers.fold(&state.controller, &shared.layout, first);
-        }
-    }
-
-    /// `candidates` are those of one block, oldest first. A newest one that must be rescued becomes current only when
-    /// it has been written anew; until then the map shows the newest one before it, so that this is kept too. (Were
-    /// its segment freed, a second crash together with a lost member could leave neither.)
-    fn apply_to_block(&self, candidates: &mut [Candidate], result: &mut Replayed) {
-        if planted::is(Bug::OldestWriteWins) {
-            candidates.reverse();
-        }
-        let newest = candidates.last_mut().expect("a chunk is not empty");
-        let lba = newest.lba;
-        let Some(volume) = self.reactor.shared.volume(newest.volume).filter(|v| lba.0 < v.blocks()) else { return };
-        result.blocks += 1;
-        if result.lost.is_older_than(newest.after) {
-            result.newer.insert((volume.id, lba));
-        }
-        if let Some(data) = newest.rescue.take() {
-            let from = self.reactor.shared.segments.of(newest.entry.pba());
-            self.reactor.shared.segments.add_rescue(from);
-            let (seq, moved) = (newest.seq, newest.moved);
-            result.rescues.push(Rescue { from, at: newest.entry, volume: volume.id, lba, seq, moved, data });
-            let before = candidates.split_last().expect("as above").1;
-            if let Some(safe) = before.iter().rfind(|candidate| candidate.rescue.is_none()) {
-                self.reactor.shared.controllers.replay_write(&volume.controller, lba, safe.entry);
-            }
-        } else {
-            self.reactor.shared.controllers.replay_write(&volume.controller, lba, newest.entry);
         }
     }
 }
@@ -473,7 +447,7 @@ fn key_of(common: &StripeCommon) -> StripeKey {
 }
 
 /// For each session, the sequence below which all its stripes were durable, as far as any header tells.
-fn watermarks(stripes: &[FoundStripe]) -> BTreeMap<u64, u64> {
+fn watermarks(stripes: &[Behind]) -> BTreeMap<u64, u64> {
     let mut marks = BTreeMap::new();
     for stripe in stripes {
         let mark = marks.entry(stripe.common.session).or_insert(0);

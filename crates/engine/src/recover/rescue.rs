@@ -8,8 +8,9 @@ use cygnus_types::{GroupId, Medium, SegmentId, counted};
 use crate::error::ArrayError;
 use crate::lsa::Publish;
 use crate::reactor::Reactor;
+use crate::recover::apply::Rescue;
 use crate::recover::origins::Origins;
-use crate::recover::replay::Rescue;
+use crate::recover::progress::Progress;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
 use crate::write::streams;
@@ -37,6 +38,7 @@ pub(super) async fn rescue(
     let (mut rescued, mut origins) = (Rescued::default(), Origins::of(reactor));
     // Segment by segment: where space is short, the segments done with make room for the others.
     rescues.sort_by_key(|rescue| rescue.from);
+    let progress = Progress::of(reactor, "rescue", "blocks of torn stripes", rescues.len() as u64);
     for rescue in &rescues {
         if !origins.have(rescue).await {
             let is_short = keeps_lost && reactor.home().space.borrow().is_down_to_checkpoint(&reactor.shared);
@@ -51,6 +53,7 @@ pub(super) async fn rescue(
             }
         }
         reactor.shared.segments.drop_rescue(rescue.from);
+        progress.add(1);
     }
     if rescued.stay > 0 {
         reactor.shared.log(format!(

@@ -30,14 +30,6 @@ pub(crate) struct Verdict {
     pub lost: usize,
 }
 
-impl Verdict {
-    /// The stripe protects its blocks: they stay where they are.
-    pub(crate) fn stays(&mut self) {
-        assert!(self.consistent);
-        self.blocks.iter_mut().for_each(|(_, _, data)| *data = None);
-    }
-}
-
 /// Reads whole stripes, and judges those of the tail: see the module's text.
 pub(crate) struct StripeReader<'a> {
     reactor: &'a Reactor,

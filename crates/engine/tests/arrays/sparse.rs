@@ -233,26 +233,27 @@ fn an_array_whose_maps_do_not_fit_is_not_opened_and_says_what_they_need() {
 }
 
 #[test]
-fn what_a_crash_left_is_looked_through_where_there_is_memory_for_it() {
+fn what_a_crash_left_is_looked_through_with_little_memory_and_not_with_next_to_none() {
     let world = World::new(11);
     let disks = make(&world, Preset::LogRaid, 1, 1);
     const BLOCKS: u64 = 500;
     scatter(&world, &disks, BLOCKS, false);
-    // The maps alone would fit.
-    let needed = match opens_with(&world, &disks, BLOCKS, 20 << 10, 1 << 10) {
+    // Not even the stripes could be remembered.
+    let needed = match opens_with(&world, &disks, BLOCKS, 512, 512) {
         Err(error @ ArrayError::Memory { needed, limit, .. }) => {
-            assert_eq!(limit.0, 21 << 10);
+            assert_eq!(limit.0, 1 << 10);
             assert!(error.to_string().contains("since the last checkpoint"), "{error}");
             needed.0
         }
         other => panic!("{other:?}"),
     };
-    // Room for what was found, and not for the maps that it makes.
-    match opens_with(&world, &disks, BLOCKS, 20 << 10, needed) {
+    assert!(needed < BLOCKS * 24, "{needed} bytes");
+    // Room for these, and not for the maps that they make.
+    match opens_with(&world, &disks, BLOCKS, 512, needed) {
         Err(error @ ArrayError::Memory { .. }) => assert!(error.to_string().contains("the maps"), "{error}"),
         other => panic!("{other:?}"),
     }
-    opens_with(&world, &disks, BLOCKS, 256 * BLOCKS, needed).unwrap();
+    opens_with(&world, &disks, BLOCKS, 256 * BLOCKS, 0).unwrap();
 }
 
 #[test]

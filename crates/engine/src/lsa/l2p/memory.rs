@@ -26,6 +26,7 @@ pub(crate) struct MapMemory {
     bytes: AtomicU64,
     limit: AtomicU64,
     recovery: u64,
+    at_once: u64,
     /// The array is being opened: what does not fit is counted, and not taken in.
     opening: AtomicBool,
     /// Entries that did not fit.
@@ -40,6 +41,7 @@ impl MapMemory {
             bytes: AtomicU64::new(0),
             limit: AtomicU64::new(rule.limit.0),
             recovery: rule.recovery.0,
+            at_once: rule.at_once,
             opening: AtomicBool::new(true),
             left_out: AtomicU64::new(0),
             dense_from: rule.dense_from,
@@ -70,6 +72,11 @@ impl MapMemory {
     /// Bytes that recovery may take now for what it finds.
     pub(crate) fn room_for_recovery(&self) -> u64 {
         self.recovery.saturating_add(self.limit().saturating_sub(self.bytes()))
+    }
+
+    /// Blocks that recovery holds at once, even if there is room for more.
+    pub(crate) fn at_once(&self) -> u64 {
+        self.at_once
     }
 
     /// The array is open: from now on clients' writes are refused before the maps would grow too large.
