@@ -337,6 +337,24 @@ mod tests {
     }
 
     #[test]
+    fn media_have_shapes_and_rules_of_their_own() {
+        let four = "--preset salsa --media nvm,smr --raid nvm:1+1,smr:3+2 --cleaning smr:circular,nvm:d-choices:3 a b c d e f g";
+        let options = options_of(four).unwrap();
+        assert_eq!(options.media, [Medium::Nvm, Medium::Smr]);
+        let raid = |data, parity| Raid { data, parity };
+        assert_eq!(options.raid_on, [(Medium::Nvm, raid(1, 1)), (Medium::Smr, raid(3, 2))]);
+        let rules = [(Medium::Smr, Victim::Oldest), (Medium::Nvm, Victim::Choices { among: 3 })];
+        assert_eq!((options.victim, options.victim_on.as_slice()), (None, rules.as_slice()));
+        for (line, says) in [
+            ("--preset salsa --media nvm,smr --raid nvm:1+1,disk:3+2 a b", "add smr:K+M, or use K+M for all R-groups"),
+            ("--preset swan --cleaning smr:circular a b c d e f", "use --cleaning RULE, or preset salsa"),
+        ] {
+            let error = options_of(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+
+    #[test]
     fn numbers_that_do_not_match_are_explained() {
         for (line, says) in [
             ("", "no members"),
