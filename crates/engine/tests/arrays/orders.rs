@@ -126,7 +126,8 @@ fn hybrid_volumes_are_on_the_two_media_that_they_name() {
     let world = World::new(4);
     let disks = add_disks(&world, 12);
     let rule = HybridRule { full_from: 20, at_a_time: 8, cools_after: Nanos::secs(2), ..HybridRule::default() };
-    let pairs = [(Medium::Flash, Medium::Smr), (Medium::Nvm, Medium::Disk), (Medium::Disk, Medium::Smr)];
+    // What is on disks because it is hot comes before what is written there.
+    let pairs = [(Medium::Disk, Medium::Smr), (Medium::Nvm, Medium::Disk), (Medium::Flash, Medium::Smr)];
     let pairs = pairs.map(|(one, other)| Tiers::new(one, other).unwrap());
     const RANGES: u64 = 6;
     const SIZE: u64 = RANGES * WARMTH_BLOCKS;
