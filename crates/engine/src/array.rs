@@ -133,11 +133,11 @@ impl Array {
     pub fn widest_tiers(&self, volume: &str) -> Result<Tiers, VolumeAdminError> {
         let held = &self.reactor.shared.held;
         let there = || Medium::BY_SPEED.into_iter().filter(|&medium| held.has_medium(medium));
-        let (fastest, slowest) = (there().next().unwrap_or_default(), there().last().unwrap_or_default());
-        Tiers::new(fastest, slowest).or_else(|_| {
+        let (fastest, slowest) = (there().next().unwrap_or_default(), there().next_back().unwrap_or_default());
+        Tiers::new(fastest, slowest).map_err(|_| {
             let lacks = if fastest.has_arms() { Medium::Flash } else { Medium::Disk };
             let tiers = Tiers::new(fastest, lacks).expect("the array lacks that one");
-            Err(VolumeAdminError::NotHybrid { volume: volume.to_owned(), tiers, lacks })
+            VolumeAdminError::NotHybrid { volume: volume.to_owned(), tiers, lacks }
         })
     }
 

@@ -10,7 +10,7 @@ use cygnus_types::{Lba, MAX_PAGE_BLOCKS, Medium, Paging, Pba, VolumeId};
 use crate::lsa::l2p::{MOST_BLOCKS, Map, MapMemory};
 use crate::lsa::order::REGION_BLOCKS;
 use crate::lsa::paged::Paged;
-use crate::space::elsewhere::Elsewhere;
+use crate::space::held::Elsewhere;
 
 /// Largest volume in blocks: 64 TiB. A bound on the root of the map, not on the format.
 pub const MAX_VOLUME_BLOCKS: u64 = MOST_BLOCKS;

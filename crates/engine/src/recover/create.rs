@@ -275,7 +275,8 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         in_place: None,
     };
     let policies = policies_of(&state)?;
-    if !(options.raid_on.is_empty() && options.victim_on.is_empty()) && !policies.mixes_media {
+    let differs_by_medium = !options.raid_on.is_empty() || !options.victim_on.is_empty();
+    if differs_by_medium && !policies.mixes_media {
         return invalid(format!(
             "preset {} takes all groups for alike, and they cannot differ by medium",
             preset.name()

@@ -2,7 +2,6 @@
 
 pub(crate) mod ages;
 pub(crate) mod changed;
-pub(crate) mod elsewhere;
 pub(crate) mod evacuation;
 pub(crate) mod grace;
 pub(crate) mod grants;

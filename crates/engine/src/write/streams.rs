@@ -125,7 +125,7 @@ fn offered(reactor: &Reactor, volume: &VolumeState, lba: Lba, wanted: Medium) ->
     let there =
         || volume.constraint.offers(wanted).into_iter().filter(|&medium| reactor.shared.held.has_medium(medium));
     let takes = |medium: &Medium| takes(reactor, volume, first, blocks, *medium);
-    there().find(takes).or_else(|| there().last()).unwrap_or(wanted)
+    there().find(takes).or_else(|| there().next_back()).unwrap_or(wanted)
 }
 
 /// One of all media for a volume that may be on any: they are to become equally full, and nobody waits for a segment on the one
