@@ -74,9 +74,11 @@ drives_down() {
     ((${#pids[@]} > 0)) || return 0
     kill -9 "${pids[@]}" 2>/dev/null || true
     for pid in "${pids[@]}"; do
-        # Sockets and files go with the last thread. One that has ended and that nobody has asked about yet is a zombie.
+        # Files go with the last thread. One that has ended and that nobody has asked about yet is a zombie.
         while grep -qs '^State:[[:space:]]*[^Z]' "/proc/$pid"/task/*/status; do sleep 0.01; done
     done
+    # The kernel lets go of an io_uring's sockets later still, on a busy machine by seconds: their flag says that they listen.
+    while grep -q " 00010000 .* $1/d[0-9]*\.sock$" /proc/net/unix; do sleep 0.05; done
 }
 
 # drives_up DIR [new]: serves each member's file, if it is there or new ones are to be made, and waits until all are ready.

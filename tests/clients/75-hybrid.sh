@@ -11,7 +11,7 @@ only_on cygnus "the stand-ins know no media"
 moved() { array_status "$DIR" --json | jq ".writes.$1 // 0"; }
 
 serve
-[[ $(cygnus "$DIR" --json volume list tank | jq -r '.volumes[0].media') == hybrid ]] || fail "the volume is not hybrid"
+[[ $(cygnus "$DIR" --json volume list tank | jq -c '.volumes[0].media') == '{"hybrid":{"fast":"flash","slow":"disk"}}' ]] || fail "the volume is not hybrid"
 [[ $(cygnus "$DIR" --json volume list tank | jq '.volumes[0].pages != null') == "$([[ $VOLUME_FLAGS == *--page* ]] && echo true || echo false)" ]] ||
     fail "the volume is not mapped as it should be: $(cygnus "$DIR" --json volume list tank)"
 for round in 1 2; do
@@ -37,7 +37,7 @@ P
     ((promoted >= 8 << 20)) || fail "of 16 MiB that are read again and again $promoted bytes moved to flash"
     say "moved to flash: $promoted bytes"
     array_status "$DIR" >"$DIR/status"
-    grep -q "moved to flash" "$DIR/status" || fail "the status says nothing: $(cat "$DIR/status")"
+    grep -q "moved to the faster medium" "$DIR/status" || fail "the status says nothing: $(cat "$DIR/status")"
     kill9
     ((round == 1)) || rm "$DIR/d1"
     start
@@ -56,7 +56,7 @@ refused() {
     ! cygnus "$DIR" "${@:2}" >"$DIR/refused" 2>&1 || fail "${*:2} succeeded"
     grep -q -- "$1" "$DIR/refused" || fail "${*:2}: $(cat "$DIR/refused")"
 }
-refused "cannot be used with" volume create tank/v --size 1MiB --hybrid --media flash
+refused "on two media, and 1 were named" volume create tank/v --size 1MiB --hybrid --media flash
 stop
 cygnus "$DIR" array create plain --preset log-raid --raid 2+1 --create 64MiB "$DIR"/p{0,1,2} >"$DIR/plain.log" 2>&1 || fail "no plain array"
 refused "no R-group is on" volume create plain/v --size 1MiB --hybrid

@@ -35,7 +35,7 @@ shapes() { array_status "$DIR" --json | jq -r '[.groups[] | "\(.medium) \(.data_
 create=(array create tank --create 256MiB --sparse)
 refused "new R-group 1, on disk, takes 6 devices (4+2), and 5 are left" "${create[@]}" --preset salsa --raid flash:2+1,disk:4+2 --media flash,disk f{0,1,2} d{0,1,2,3,4}
 refused "takes all R-groups for alike" "${create[@]}" --preset swan --raid flash:2+1,disk:4+2 f{0,1,2} d{0,1,2,3,4,5}
-refused "flash or disk" "${create[@]}" --preset salsa --raid flash:2+1,tape:4+2 f{0,1,2}
+refused "use nvm, flash, disk or smr" "${create[@]}" --preset salsa --raid flash:2+1,tape:4+2 f{0,1,2}
 [[ -z $(ls f0 d0 2>/dev/null) ]] || fail "what was refused has left files"
 done_with "${create[@]}" --preset salsa --raid flash:2+1,disk:4+2 --media flash,disk f{0,1,2} d{0,1,2,3,4,5}
 done_with volume create tank/db --size 64MiB --media flash

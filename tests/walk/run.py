@@ -30,6 +30,9 @@ BLOCK = 4096
 PATIENCE = 120  # seconds that a command, a start or a stop may take
 MEMORY = Path("/dev/shm")  # where servers keep what a kill must not take
 
+# What R-groups store on, from fast to slow.
+MEDIA = ["nvm", "flash", "disk", "smr"]
+
 
 class Bad(Exception):
     """What must not happen."""
@@ -119,11 +122,11 @@ class Walk:
         self.mib = rng.choice([64, 96, 160])
         self.zoned = preset not in ("fusion", "scala-afa") and rng.random() < 0.15
         self.soft = preset in ("fusion", "scala-afa") and rng.random() < 0.6
-        media = [rng.choice(["flash", "disk"]) for _ in range(groups)] if preset == "salsa" and rng.random() < 0.7 else []
-        self.raid = {medium: (self.data, self.parity) for medium in ("flash", "disk")}
+        media = [rng.choice(MEDIA) for _ in range(groups)] if preset == "salsa" and rng.random() < 0.7 else []
+        self.raid = {medium: (self.data, self.parity) for medium in MEDIA}
         if media and rng.random() < 0.5:
             # Groups on disks have another shape.
-            self.raid["disk"] = rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 3])
+            self.raid["disk"] = self.raid["smr"] = rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 3])
         shapes = ",".join(f"{medium}:{data}+{parity}" for medium, (data, parity) in self.raid.items())
         self.shaped = self.raid["disk"] != self.raid["flash"]
         flags = ["--preset", preset, "--groups", str(groups), "--raid", shapes if self.shaped else f"{self.data}+{self.parity}"]
@@ -146,7 +149,10 @@ class Walk:
             size = max(2, int(mib * rng.choice([0.1, 0.2, 0.3]) / count)) // 2 * 2
             flags = may(0.4, "--ack", "memory", "written", "durable") + may(0.4, "--page", "8KiB", "16KiB", "64KiB")
             flags += may(0.5, "--fine", "64KiB", "1MiB") if "--page" in flags else []
-            flags += rng.choice([["--hybrid"], ["--media", "disk"], ["--prefer", "flash"]]) if len(set(media)) == 2 and rng.random() < 0.6 else []
+            kinds = sorted(set(media))
+            if len(kinds) > 1 and rng.random() < 0.6:
+                pair = ",".join(rng.sample(kinds, 2))
+                flags += rng.choice([["--hybrid"], ["--hybrid", "--media", pair], ["--media", rng.choice(kinds)], ["--prefer", rng.choice(MEDIA)]])
             if self.cygnus("volume", "create", f"tank/{name}", "--size", f"{size}MiB", *flags).returncode == 0:
                 self.volumes[name] = Blocks(name, size * 256)
         return bool(self.volumes)
@@ -307,7 +313,7 @@ class Walk:
 
     def add(self):
         if self.devices < 40 and self.rng.random() < 0.3:
-            medium = self.rng.choice(["flash", "disk"])
+            medium = self.rng.choice(MEDIA)
             devices = (self.device() for _ in range(sum(self.raid[medium])))
             self.cygnus("array", "add", "tank", *(["--media", medium] if self.shaped else []), *devices, *self.new_files())
 

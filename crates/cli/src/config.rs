@@ -211,7 +211,7 @@ impl Config {
         args.segment = args.segment.or(file.segment);
         args.over_provision = args.over_provision.or(file.over_provision);
         args.parity = args.parity.or(file.parity);
-        args.cleaning = args.cleaning.or(file.cleaning);
+        args.cleaning = args.cleaning.take().or(file.cleaning);
         args.streams = args.streams.or(file.streams);
         if args.media.is_empty() {
             args.media = file.media.iter().map(|name| name.0).collect();
@@ -314,7 +314,7 @@ mod tests {
             ("[array.tank]\ncreate = '5 apples'", "is not a unit"),
             ("[array.'a/b']\n", "an array's name is"),
             ("[array.tank]\ngroups = 0", "at least 1"),
-            ("[array.tank]\nmedia = ['tape']", "use flash or disk"),
+            ("[array.tank]\nmedia = ['tape']", "use nvm, flash, disk or smr"),
             ("[array.tank.serve]\nnbd = ['a b']", "is not an address"),
             ("[array.tank.serve]\nscrub-every = '30 days'", "such as 90s"),
             ("[array.tank", "TOML parse error at line 1"),

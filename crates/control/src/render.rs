@@ -1,5 +1,6 @@
 //! Status for people: what is wrong first, in a sentence with its remedy; then aligned tables.
 
+use crate::media::{HybridOn, Media};
 use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
@@ -8,7 +9,7 @@ use crate::status::{
     MemoryStatus, ParityBuffer, ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
 };
 use crate::table::{Align, Table};
-use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos, counted};
+use cygnus_types::{Acknowledged, ByteSize, Medium, Nanos, counted};
 use std::collections::BTreeMap;
 
 /// The whole of `array status`.
@@ -519,19 +520,19 @@ fn media(status: &ArrayStatus) -> String {
     };
     let moved = match (writes.promoted_bytes, writes.demoted_bytes) {
         (0, 0) => String::new(),
-        (to, back) => format!("; hybrid volumes: {} moved to flash, {} back to disks", ByteSize(to), ByteSize(back)),
+        (to, back) => format!("; hybrid volumes: {} moved to the faster medium, {} back", ByteSize(to), ByteSize(back)),
     };
     let stayed = match writes.reads_without_room {
         0 => String::new(),
-        reads => format!("; {reads} reads left on disks what flash could not take at once"),
+        reads => format!("; {reads} reads left what the faster medium could not take at once"),
     };
     all.join(", ") + &fell_back + &moved + &stayed
 }
 
 /// Whether somebody may ask what the R-groups store on: volumes can be bound to media, or a group counts as something else than flash.
 fn media_matter(status: &ArrayStatus) -> bool {
-    let is_disk = |group: &GroupStatus| group.medium.is_some_and(|medium| medium.0 != Medium::Flash);
-    status.preset == "salsa" || status.groups.iter().any(is_disk)
+    let is_other = |group: &GroupStatus| group.medium.is_some_and(|medium| medium.0 != Medium::Flash);
+    status.preset == "salsa" || status.groups.iter().any(is_other)
 }
 
 /// The table of R-groups.
@@ -704,10 +705,14 @@ pub fn volumes(array: &str, volumes: &[VolumeStatus], paint: Paint) -> String {
     out
 }
 
-/// On which media a volume's blocks may be; of a hybrid one how much is on flash.
+/// On which media a volume's blocks may be; of a hybrid one how much is on the faster of them.
 fn media_of(volume: &VolumeStatus) -> String {
-    let wanted = Constraint::from(volume.media);
-    volume.flash_bytes.map_or(wanted.to_string(), |bytes| format!("{wanted}, {} on flash", ByteSize(bytes)))
+    let wanted = volume.media;
+    let on_fast = match (wanted, volume.fast_bytes) {
+        (Media::Hybrid(Some(HybridOn(tiers))), Some(bytes)) => format!(", {} on {}", ByteSize(bytes), tiers.fast()),
+        _ => String::new(),
+    };
+    format!("{wanted}{on_fast}")
 }
 
 /// How a volume is mapped, and how much of it has entries of its own although it is by pages.

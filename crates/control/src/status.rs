@@ -435,13 +435,13 @@ pub struct WriteCounters {
     /// Bytes that clients wrote to volumes that prefer a medium, and that went to another one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fell_back_bytes: u64,
-    /// Bytes of hybrid volumes that moved from disks to flash, as they were often read.
+    /// Bytes of hybrid volumes that moved to the faster of their media, as they were often read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub promoted_bytes: u64,
-    /// Bytes of hybrid volumes that moved from flash to disks, as they were read no more.
+    /// Bytes of hybrid volumes that moved to the slower of their media, as they were read no more.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub demoted_bytes: u64,
-    /// Reads of hybrid volumes after which hot blocks stayed on disks, as flash had no room for them.
+    /// Reads of hybrid volumes after which hot blocks stayed where they were, as the faster medium had no room for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reads_without_room: u64,
 }
@@ -639,9 +639,9 @@ pub struct VolumeStatus {
     /// array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_entries_bytes: Option<u64>,
-    /// Of a hybrid volume: bytes of it that are on flash. Left out while the array is stopped.
+    /// Of a hybrid volume: bytes of it that are on the faster of its media. Left out while the array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flash_bytes: Option<u64>,
+    pub fast_bytes: Option<u64>,
     /// Blocks that were written to it and lost with the caches of devices that lost power before a flush had covered them,
     /// since the array was opened. Left out if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -672,7 +672,7 @@ impl VolumeStatus {
             media: Media::Any,
             pages: None,
             own_entries_bytes: None,
-            flash_bytes: None,
+            fast_bytes: None,
             lost_blocks: 0,
             in_doubt: false,
             unreadable_bytes: None,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use cygnus::{
     Access, Array, ByteSize, Config, Constraint, CreateOptions, Device, Log, Medium, OpenOptions, Paging, Preset,
-    Reactor, VolumeOptions, block_on, create, create_file,
+    Reactor, Tiers, VolumeOptions, block_on, create, create_file,
 };
 
 struct Quiet;
@@ -29,7 +29,7 @@ async fn make_volumes(Reactor { rt, devices, .. }: Reactor) -> Result<(), Box<dy
     let only_flash = VolumeOptions { constraint: Constraint::Only(Medium::Flash), ..plain };
     // Of a megabyte, blocks may have entries of their own: small writes do not make the array read the rest of a page.
     let by_pages = VolumeOptions { paging: Paging::of_sizes(ByteSize(64 << 10), ByteSize(1 << 20))?, ..plain };
-    let hybrid = VolumeOptions { constraint: Constraint::Hybrid, ..plain };
+    let hybrid = VolumeOptions { constraint: Constraint::Hybrid(Tiers::FLASH_AND_DISK), ..plain };
     for (name, options) in [("journal", only_flash), ("images", by_pages), ("archive", hybrid)] {
         let volume = array.create_volume_with(name, ByteSize(16 << 20), options, 0).await?;
         let mut data = rt.alloc(64 << 10);

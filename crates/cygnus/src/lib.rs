@@ -80,8 +80,8 @@ pub use cygnus_format::Raid;
 pub use cygnus_policy::Preset;
 pub use cygnus_runtime::{Buf, BufSlice, DeviceInfo, DeviceIx, IoError, Keeper, KeptFile, Runtime};
 pub use cygnus_types::{
-    Acknowledged, ByteSize, Constraint, GroupId, Lba, Medium, MemberIx, Nanos, Paging, PagingError, SegmentId, Uuid,
-    VolumeId,
+    Acknowledged, ByteSize, Constraint, GroupId, Lba, Medium, MemberIx, Nanos, Paging, PagingError, SegmentId, Tiers,
+    Uuid, VolumeId,
 };
 pub use cygnus_uring::{
     Access, Config, Device, Io, KeptAt, OpenError, Pinning, Reactor, StartError, allocate_file, block_on, create_file,
@@ -109,7 +109,7 @@ pub mod policy {
         HybridRule, PageTimes, ParityPlacement, Streams, UnknownPreset, UnknownStreams, UnknownUntilFull,
         UnknownVictim, UntilFull, Victim,
     };
-    pub use cygnus_types::{ParseAcknowledgedError, ParseMediumError, ParseSizeError, ParseUuidError};
+    pub use cygnus_types::{OneTier, ParseAcknowledgedError, ParseMediumError, ParseSizeError, ParseUuidError};
 }
 
 /// What an [`ArrayStatus`](crate::ArrayStatus) and other answers of an array are made of. A program reads these and makes none of them.

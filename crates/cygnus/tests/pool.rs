@@ -11,7 +11,7 @@ use cygnus::status::{GroupStatus, MediumStatus, MemberStatus, Traffic};
 use cygnus::zoned::{NewZones, create_zoned_file};
 use cygnus::{
     Access, Array, ByteSize, Config, Constraint, CreateOptions, Device, Log, Medium, OpenOptions, Paging, Preset,
-    Reactor, Runtime, Volume, VolumeAdminError, VolumeOptions, block_on, create, create_file,
+    Reactor, Runtime, Tiers, Volume, VolumeAdminError, VolumeOptions, block_on, create, create_file,
 };
 
 type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -71,7 +71,7 @@ fn kinds() -> Outcome<[(&'static str, VolumeOptions); 5]> {
         ("plain", VolumeOptions::default()),
         ("pages", by_pages(ByteSize(0))?),
         ("dual", by_pages(ByteSize(MIB))?),
-        ("hybrid", on(Constraint::Hybrid)),
+        ("hybrid", on(Constraint::Hybrid(Tiers::FLASH_AND_DISK))),
         ("flash", on(Constraint::Only(Medium::Flash))),
     ])
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cygnus_format::{ArrayState, Geometry, MAX_VOLUME_NAME, MAX_VOLUMES, VolumeDesc, valid_name};
 use cygnus_runtime::{DeviceInfo, Message, Runtime};
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Lba, Medium, Nanos, Paging, VolumeId};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Lba, Medium, Nanos, Paging, Tiers, VolumeId};
 use cygnus_volume::VolumeSet;
 
 use crate::care::guardian::Guardian;
@@ -126,6 +126,21 @@ impl Array {
         self.volumes().names()
     }
 
+    /// The fastest and the slowest medium that R-groups are on, for hybrid volumes of which nothing else is said.
+    ///
+    /// # Errors
+    /// When there is one medium only, for the volume of that name ([`VolumeAdminError::NotHybrid`]).
+    pub fn widest_tiers(&self, volume: &str) -> Result<Tiers, VolumeAdminError> {
+        let held = &self.reactor.shared.held;
+        let there = || Medium::BY_SPEED.into_iter().filter(|&medium| held.has_medium(medium));
+        let (fastest, slowest) = (there().next().unwrap_or_default(), there().next_back().unwrap_or_default());
+        Tiers::new(fastest, slowest).map_err(|_| {
+            let lacks = if fastest.has_arms() { Medium::Flash } else { Medium::Disk };
+            let tiers = Tiers::new(fastest, lacks).expect("the array lacks that one");
+            VolumeAdminError::NotHybrid { volume: volume.to_owned(), tiers, lacks }
+        })
+    }
+
     /// State of everything.
     pub fn status(&self) -> ArrayStatus {
         Overview::of(&self.reactor).status()
@@ -237,7 +252,7 @@ impl Array {
     ///
     /// # Errors
     /// As [`Array::create_volume`]. Beside that, of a volume that may be on one medium alone, when no group is on it
-    /// ([`VolumeAdminError::NoSuchMedium`]); of a hybrid one, unless there are groups on both media ([`VolumeAdminError::NotHybrid`]). Of a volume by pages, when
+    /// ([`VolumeAdminError::NoSuchMedium`]); of a hybrid one, unless there are groups on both of its media ([`VolumeAdminError::NotHybrid`]). Of a volume by pages, when
     /// the size is not whole pages ([`VolumeAdminError::PartOfPage`]), when a page is more than a chunk, or does not divide it
     /// ([`VolumeAdminError::PageBeyondChunk`]), and when segments have too few stripes for such pages to leave room for data
     /// ([`VolumeAdminError::PageBeyondSegment`]).
@@ -469,7 +484,7 @@ impl Array {
         home.stop.set(true);
         home.space_changed.notify();
         home.members_changed.notify();
-        home.flash_is_full.notify();
+        home.fast_is_full.notify();
         self.reactor.members_settled();
         while home.cleaning.running.get() {
             let ended = home.cleaning.ended.wait();
@@ -497,8 +512,8 @@ fn check_constraint(held: &Held, volume: &str, constraint: Constraint) -> Result
     let volume = || volume.to_owned();
     match constraint {
         Constraint::Only(medium) if lacks(&medium) => Err(VolumeAdminError::NoSuchMedium { volume: volume(), medium }),
-        Constraint::Hybrid => match Medium::ALL.into_iter().find(lacks) {
-            Some(lacks) => Err(VolumeAdminError::NotHybrid { volume: volume(), lacks }),
+        Constraint::Hybrid(tiers) => match tiers.both().into_iter().find(lacks) {
+            Some(lacks) => Err(VolumeAdminError::NotHybrid { volume: volume(), tiers, lacks }),
             None => Ok(()),
         },
         Constraint::Only(_) | Constraint::None | Constraint::Prefers(_) => Ok(()),

@@ -2,7 +2,7 @@
 
 use cygnus_format::LayoutError;
 use cygnus_runtime::IoError;
-use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Medium, MemberIx, SegmentId, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Medium, MemberIx, SegmentId, Tiers, VolumeId};
 
 use crate::autonomics::links::LinkError;
 
@@ -156,7 +156,8 @@ pub enum VolumeAdminError {
     TooMany(usize),
     /// No group is on the medium on which the volume is to be.
     #[error(
-        "volume {volume} is to be only on {medium}, and no R-group is: 'cygnus array status' shows what they store on"
+        "volume {volume} is to be only on {medium}, and no R-group is: 'cygnus array status' shows what they store on; add one ('cygnus \
+         array add --media {medium}', of preset salsa), or name another medium"
     )]
     NoSuchMedium {
         /// Name of the volume.
@@ -164,14 +165,16 @@ pub enum VolumeAdminError {
         /// The medium.
         medium: Medium,
     },
-    /// A hybrid volume needs both media.
+    /// A hybrid volume needs both of its media.
     #[error(
         "volume {volume} is to be hybrid, and no R-group is on {lacks}: make the array with preset salsa and a group on each medium \
-         (--media flash,disk), or add one ('cygnus array add --media {lacks}')"
+         (--media {tiers}), add one ('cygnus array add --media {lacks}'), or name two media that it has (--hybrid --media)"
     )]
     NotHybrid {
         /// Name of the volume.
         volume: String,
+        /// Its media.
+        tiers: Tiers,
         /// The medium that the array lacks, or does not keep apart from the other.
         lacks: Medium,
     },

@@ -35,7 +35,7 @@ pub(crate) struct Home {
     /// Notified when a member has left service or wants to come in.
     pub members_changed: Event,
     /// Notified when something hot has found no room on flash.
-    pub flash_is_full: Event,
+    pub fast_is_full: Event,
     pub pins: Pins,
     pub cleaning: Cleaning,
     pub flushing: Rounds<Result<(), Fault>>,
@@ -81,7 +81,7 @@ impl Home {
             space: RefCell::new(space),
             space_changed: Event::new(),
             members_changed: Event::new(),
-            flash_is_full: Event::new(),
+            fast_is_full: Event::new(),
             pins: Pins::default(),
             cleaning,
             flushing: Rounds::default(),

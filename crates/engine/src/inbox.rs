@@ -45,7 +45,7 @@ impl Reactor {
                 }
             }
             ToHome::MembersChanged => self.home().members_changed.notify(),
-            ToHome::FlashIsFull => self.home().flash_is_full.notify(),
+            ToHome::FastIsFull => self.home().fast_is_full.notify(),
             ToHome::Flush { ticket } => {
                 let result = self.flush_for_clients().await;
                 self.answer(from, ticket, Answer::Flushed(result));

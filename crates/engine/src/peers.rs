@@ -21,7 +21,7 @@ pub(crate) enum ToHome {
     /// Something has become of a member that should be looked at. Needs no answer.
     MembersChanged,
     /// Something hot has found no room on flash. Needs no answer.
-    FlashIsFull,
+    FastIsFull,
 }
 
 /// A question for a reactor about what it holds in memory.

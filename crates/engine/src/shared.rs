@@ -125,8 +125,9 @@ impl Shared {
         let layout = Arc::new(NewestLayout::new(parts.layout));
         let segments = Arc::new(SegmentTable::new(layout.clone()));
         let held = Arc::new(Held::new(parts.usable));
-        for (group, _) in parts.groups.iter().enumerate().filter(|(_, (_, medium))| *medium == Medium::Disk) {
-            segments.set_medium(GroupId(group as u16), Medium::Disk);
+        for (group, &(_, medium)) in parts.groups.iter().enumerate().filter(|(_, (_, medium))| *medium != Medium::Flash)
+        {
+            segments.set_medium(GroupId(group as u16), medium);
             if parts.policies.mixes_media {
                 held.count_media();
             }
@@ -241,7 +242,7 @@ impl Shared {
         let layout = self.layout.with(group, desc.raid, &desc.extents).expect("the state was valid with this group");
         let (segments, durable) = (layout.segments(group), self.durable());
         // From the inside out: whoever finds the group in the layout finds all that belongs to it.
-        if desc.medium == Medium::Disk && self.policies.mixes_media {
+        if desc.medium != Medium::Flash && self.policies.mixes_media {
             self.held.count_media();
         }
         self.segments.take_in(layout.frames_of(group), (desc.medium, layout.shape(group).protection()));

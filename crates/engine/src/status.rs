@@ -35,6 +35,8 @@ pub struct ArrayStatus {
     pub preset: String,
     /// Which segments are cleaned first.
     pub cleaning: Victim,
+    /// The same of groups on these media, where it is another rule.
+    pub cleaning_on: Vec<(Medium, Victim)>,
     /// Which of clients' writes share segments.
     pub streams: Streams,
     /// Data columns of each group, k.
@@ -235,8 +237,8 @@ pub struct VolumeStatus {
     pub paging: Paging,
     /// Of a volume that is mapped by pages: blocks that have entries of their own.
     pub own_entries: u64,
-    /// Of a hybrid volume: what of its data is on flash; blocks whose data is lost count as on flash.
-    pub on_flash: Option<ByteSize>,
+    /// Of a hybrid volume: what of its data is on the faster of its media; blocks whose data is lost count as on flash.
+    pub on_fast: Option<ByteSize>,
     /// Blocks that were acknowledged and are lost with the caches of devices, since the array was opened.
     pub lost: u64,
     /// Of a volume in doubt: what nobody knows the contents of, since parts of it were given up by force. It is unreadable
@@ -266,15 +268,15 @@ pub struct Traffic {
     pub user_read: u64,
     /// Moved by cleaning.
     pub relocated: u64,
-    /// Moved out of the way of contention, and from one medium to the other beside cleaning.
+    /// Moved out of the way of contention, and from one medium to another beside cleaning.
     pub rehomed: u64,
-    /// Of hybrid volumes: moved from disks to flash since it was often read.
+    /// Of hybrid volumes: moved to the faster medium since it was often read.
     pub promoted: u64,
-    /// Of hybrid volumes: moved from flash to disks since it is read no more.
+    /// Of hybrid volumes: moved to the slower medium since it is read no more.
     pub demoted: u64,
-    /// Reads of hybrid volumes' hot ranges that found no room on flash.
+    /// Reads of hybrid volumes' hot ranges that found no room on the faster medium.
     pub not_promoted: u64,
-    /// Of what clients wrote to volumes that prefer a medium, what went to the other one.
+    /// Of what clients wrote to volumes that prefer a medium, what went to another one.
     pub fell_back: u64,
     /// Pages of checkpoints.
     pub checkpoint_written: u64,
@@ -423,6 +425,7 @@ impl<'a> Overview<'a> {
             uuid: self.reactor.home().uuid,
             preset: state.preset.clone(),
             cleaning: shared.policies.victim,
+            cleaning_on: shared.policies.rules().on,
             streams: shared.policies.streams,
             data: geometry.data,
             parity: geometry.parity,
@@ -452,7 +455,7 @@ impl<'a> Overview<'a> {
                     constraint: v.constraint,
                     paging: v.paging,
                     own_entries: v.controller.own_entries(),
-                    on_flash: (v.constraint == Constraint::Hybrid).then(|| blocks(v.controller.held_on_flash())),
+                    on_fast: v.constraint.tiers().map(|tiers| blocks(v.controller.held_on(tiers.fast()))),
                     lost: v.lost(),
                     unknown: v
                         .controller

@@ -78,7 +78,7 @@ pub const DESCRIBED_BESIDE: &str = "described-beside";
 
 /// Policy parameters, by medium: the shape of groups there, where it is not the array's: k times 256, and m. It does not depend on which
 /// groups are there, as what a killed server has left is as large as it says.
-pub const RAID_ON: [&str; Medium::ALL.len()] = ["flash-raid", "disk-raid"];
+pub const RAID_ON: [&str; Medium::ALL.len()] = ["flash-raid", "disk-raid", "nvm-raid", "smr-raid"];
 
 /// An R-group as superblocks describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -129,7 +129,7 @@ fn any_groups(geometry: Geometry) -> impl Strategy<Value = Vec<GroupDesc>> {
             let Geometry { data, parity, .. } = geometry;
             let raid = Raid { data: if ix % 2 == 1 { data.div_ceil(2) } else { data }, parity };
             let members = (0..raid.width()).map(describe_member).collect();
-            let medium = Medium::ALL[ix % 2];
+            let medium = Medium::ALL[ix % Medium::ALL.len()];
             let extents = if group_state == GroupState::Retired { Vec::new() } else { extents(segments) };
             GroupDesc { extents, state: group_state, medium, raid, members }
         };
@@ -149,7 +149,7 @@ fn any_volumes() -> impl Strategy<Value = Vec<VolumeDesc>> {
             start_mib: id,
             in_doubt: id % 2 == 1,
             acknowledged: Acknowledged::ALL[id as usize % 3],
-            constraint: Constraint::from_byte((id % 5) as u8).unwrap(),
+            constraint: Constraint::from_byte((id % 15) as u8).unwrap(),
             paging: Paging::BLOCKS,
         });
         described.filter(|v| names.insert(v.name.clone())).collect()

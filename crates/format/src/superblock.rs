@@ -38,7 +38,8 @@ pub const KNOWN_INCOMPAT: u64 = GROUP_STATES
     | LEAD
     | BUFFERED_PARITY
     | BESIDE
-    | GROUP_RAID;
+    | GROUP_RAID
+    | MORE_MEDIA;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
@@ -67,6 +68,9 @@ pub const BESIDE: u64 = 256;
 /// Incompat feature: groups may have other columns than the array as a whole, those that are added later too. A program that does not
 /// know would take members of one group for another one's, or add a group of the wrong shape.
 pub const GROUP_RAID: u64 = 512;
+/// Incompat feature: some R-group is on another medium than flash or disks, or a volume names one, or a hybrid volume is on two others. A
+/// program that does not know of these would take what is written there for damage.
+pub const MORE_MEDIA: u64 = 1024;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -166,7 +170,7 @@ on_disk! {
         extents: U32,
         /// 0 in service, 1 joining, 2 retiring, 3 retired; others than 0 only with incompat bit 0
         state: u8,
-        /// what it stores on: 0 flash, 1 disks; other than 0 only with incompat bit 4
+        /// what it stores on: 0 flash, 1 disks, 2 nvm, 3 smr; other than 0 only with incompat bit 4, above 1 only with bit 10
         medium: u8,
         /// with incompat bit 9: its data columns; 0: as many as the array as a whole has, of parity too
         data: u8,
@@ -241,7 +245,9 @@ on_disk! {
         /// a write is answered when it is: 0 in memory, 1 on the members, 2 durable there
         acknowledged: u8,
         /// where its blocks may be: 0 anywhere, 1 only on flash, 2 only on disks, 3 on flash if there is room, 4 on disks if there
-        /// is room, 5 on disks, and on flash what is often read; other than 0 only with incompat bit 4, and 5 only with bit 5
+        /// is room, 5 on disks, and on flash what is often read; 6 only on nvm, 7 only on smr, 8 on nvm and 9 on smr if there is room; what
+        /// is often read on the first and the rest on the second of: 10 nvm, flash, 11 nvm, disks, 12 nvm, smr, 13 flash, smr, 14 disks,
+        /// smr; other than 0 only with incompat bit 4, 5 and from 10 on only with bit 5, from 6 on only with bit 10
         constraint: u8,
         /// blocks of a page, for each of which the map has an entry: a power of two up to 16
         page: u8,
@@ -542,12 +548,17 @@ impl ArrayState {
         let on_flash = self.groups.iter().all(|group| group.medium == Medium::Flash);
         let anywhere = self.volumes.iter().all(|volume| volume.constraint == Constraint::None);
         let media = if on_flash && anywhere { 0 } else { MEDIA };
-        let has_hybrid = self.volumes.iter().any(|volume| volume.constraint == Constraint::Hybrid);
+        let has_hybrid = self.volumes.iter().any(|volume| matches!(volume.constraint, Constraint::Hybrid(_)));
         let hybrid = if has_hybrid { HYBRID } else { 0 };
+        let is_newer = |medium: Medium| !matches!(medium, Medium::Flash | Medium::Disk);
+        let names_newer = self.volumes.iter().any(|volume| volume.constraint.names_others_than_flash_and_disk());
+        let shapes_newer = self.policies.iter().any(|policy| [RAID_ON[2], RAID_ON[3]].contains(&policy.name.as_str()));
+        let is_on_newer = self.groups.iter().any(|group| is_newer(group.medium));
+        let more_media = if names_newer || shapes_newer || is_on_newer { MORE_MEDIA } else { 0 };
         let is_recorded = self.policies.iter().any(|policy| RAID_ON.contains(&policy.name.as_str()));
         let alike = !is_recorded && self.groups.iter().all(|group| group.raid == self.geometry.raid());
         let raid = if alike { 0 } else { GROUP_RAID };
-        group_states | in_place | transient | inside | buffered | beside | media | hybrid | lead | raid
+        group_states | in_place | transient | inside | buffered | beside | media | more_media | hybrid | lead | raid
     }
 }
 

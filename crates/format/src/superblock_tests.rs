@@ -1,7 +1,7 @@
 use super::*;
 use crate::SPARE;
 use crate::array_state::tests::any_state;
-use cygnus_types::{Acknowledged, Constraint, Medium, Paging};
+use cygnus_types::{Acknowledged, Constraint, Medium, Paging, Tiers};
 use proptest::prelude::*;
 
 fn any_superblock() -> impl Strategy<Value = Superblock> {
@@ -100,6 +100,38 @@ fn media_are_a_feature_that_old_programs_refuse() {
     bytes[at] = 0;
     checksum::seal(&mut bytes);
     assert!(decode(&bytes).is_err());
+}
+
+#[test]
+fn media_beside_flash_and_disks_are_a_feature_that_old_programs_refuse() {
+    let at = std::mem::offset_of!(RawSuperblock, incompat);
+    let bits =
+        |superblock: &Superblock| u16::from_le_bytes(superblock.encode().unwrap()[at..at + 2].try_into().unwrap());
+    let plain = sample();
+    let with = |change: &dyn Fn(&mut ArrayState)| {
+        let mut changed = plain.clone();
+        change(&mut changed.state);
+        changed
+    };
+    let older = with(&|state| state.volumes[0].constraint = Constraint::Hybrid(Tiers::FLASH_AND_DISK));
+    assert_eq!(bits(&older), (MEDIA | HYBRID) as u16, "what was there before takes what it took");
+    let tiers = Tiers::new(Medium::Flash, Medium::Smr).unwrap();
+    let raid = PolicyValue { name: RAID_ON[Medium::Smr.index()].into(), value: 0x0201 };
+    let more: [(Superblock, u64); 5] = [
+        (with(&|state| state.groups[0].medium = Medium::Nvm), MEDIA),
+        (with(&|state| state.groups[0].medium = Medium::Smr), MEDIA),
+        (with(&|state| state.volumes[0].constraint = Constraint::Prefers(Medium::Smr)), MEDIA),
+        (with(&|state| state.volumes[0].constraint = Constraint::Hybrid(tiers)), MEDIA | HYBRID),
+        (with(&|state| state.policies = vec![raid.clone()]), GROUP_RAID),
+    ];
+    for (superblock, beside) in more {
+        assert_eq!(bits(&superblock), (MORE_MEDIA | beside) as u16);
+        let mut bytes = superblock.encode().unwrap();
+        assert_eq!(decode(&bytes), Ok(superblock));
+        bytes[at + 1] &= !((MORE_MEDIA >> 8) as u8);
+        checksum::seal(&mut bytes);
+        assert!(decode(&bytes).is_err(), "without the bit it is malformed");
+    }
 }
 
 #[test]

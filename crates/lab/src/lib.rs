@@ -28,6 +28,7 @@ mod interval;
 mod kept;
 mod link;
 mod outcome;
+mod places;
 mod run;
 mod salsa;
 mod sampler;

@@ -47,11 +47,11 @@ pub fn run(
     let part = &scenario.spec.array[which];
     let spec = &scenario.spec;
     let cpu = spec.cpu.as_ref().map(Spanned::as_ref);
-    let (drive, disk) = (scenario.drive()?, scenario.disk()?);
+    let (drive, others) = (scenario.drive()?, scenario.other_drives()?);
     let kind = |n: usize| {
         let section = scenario.devices_of(part.as_ref(), n);
-        let drive = if std::ptr::eq(section, spec.devices.as_ref()) { &drive } else { disk.as_ref().unwrap_or(&drive) };
-        Kind { drive, section }
+        let its = others.iter().find(|(of, _)| std::ptr::eq(*of, section));
+        Kind { drive: its.map_or(&drive, |(_, drive)| drive), section }
     };
     let drives: Vec<Kind<'_>> = (0..part.as_ref().devices()).map(kind).collect();
     let fabric = scenario.network.as_ref().map(|network| &network.topology);

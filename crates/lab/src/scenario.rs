@@ -3,9 +3,9 @@
 use cygnus_engine::{Autonomics, CreateOptions, Link, VolumeOptions};
 use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
-use cygnus_policy::{AutonomicsRule, Preset, Streams, UntilFull, Victim};
+use cygnus_policy::{AutonomicsRule, Preset, Rules, Streams, UntilFull};
 use cygnus_sim::CpuModel;
-use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos, Paging, PagingError, counted};
+use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos, Paging, PagingError, Tiers, counted};
 use cygnus_workload::recording::Shipped;
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
@@ -16,6 +16,7 @@ use toml::Spanned;
 use crate::drive::{DevicesSection, Drive};
 use crate::error::ScenarioError;
 use crate::fabric::{FabricSection, Modules, Network, NoNetwork};
+use crate::places;
 
 mod sharing;
 mod wrong_array;
@@ -50,6 +51,10 @@ pub(crate) struct Spec {
     pub devices: Spanned<DevicesSection>,
     /// The drives of R-groups on disks, of arrays that have some; the others if not given.
     pub disks: Option<Spanned<DevicesSection>>,
+    /// Those of R-groups on shingled disks; the same as those on disks if not given.
+    pub smr: Option<Spanned<DevicesSection>>,
+    /// Those of R-groups on faster flash.
+    pub nvm: Option<Spanned<DevicesSection>>,
     pub fabric: Option<Spanned<FabricSection>>,
     pub array: Vec<Spanned<ArraySection>>,
     #[serde(default)]
@@ -86,12 +91,12 @@ pub struct ArraySection {
     over_provision: Option<Percent>,
     /// Which segments are cleaned first; the preset's rule if not given.
     #[serde(default, deserialize_with = "rule")]
-    cleaning: Option<Victim>,
+    cleaning: Option<Rules>,
     /// Which writes share segments; as the preset has it if not given.
     #[serde(default, deserialize_with = "streams")]
     streams: Option<Streams>,
     /// What the R-groups store on, of all of them or of each; as their drives say if not given.
-    #[serde(default, deserialize_with = "media")]
+    #[serde(default, deserialize_with = "places::media")]
     media: Vec<Medium>,
     /// What makes safe what a stripe holds before it is full; the preset's if not given.
     #[serde(default, deserialize_with = "until_full")]
@@ -108,7 +113,7 @@ pub struct ArraySection {
     links: Vec<Spanned<String>>,
 }
 
-fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Victim>, D::Error> {
+fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rules>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
@@ -123,11 +128,6 @@ fn until_full<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Until
 fn raids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Raids>, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.parse().map(Some).map_err(|error| de::Error::custom(format!("\"{text}\" is no RAID shape: {error}")))
-}
-
-fn media<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Medium>, D::Error> {
-    let words = Vec::<String>::deserialize(deserializer)?;
-    words.iter().map(|word| word.parse().map_err(de::Error::custom)).collect()
 }
 
 fn one_group() -> u16 {
@@ -153,14 +153,14 @@ pub(crate) struct VolumeSection {
     #[serde(default, deserialize_with = "level")]
     pub ack: Acknowledged,
     /// The only medium on which it may be, of arrays that write logs.
-    #[serde(default, deserialize_with = "medium")]
+    #[serde(default, deserialize_with = "places::medium")]
     media: Option<Medium>,
     /// The medium on which it is while there is room.
-    #[serde(default, deserialize_with = "medium")]
+    #[serde(default, deserialize_with = "places::medium")]
     prefer: Option<Medium>,
-    /// Whether it is on disks, and on flash what is often read of it.
-    #[serde(default)]
-    hybrid: bool,
+    /// The media of a hybrid volume: on the slower one it is, and on the faster one what is often read of it.
+    #[serde(default, deserialize_with = "places::hybrid")]
+    hybrid: Option<Tiers>,
     /// Bytes for which the map has one entry, of arrays that write logs.
     #[serde(default)]
     page: Option<Size>,
@@ -175,7 +175,7 @@ pub(crate) struct VolumeSection {
 impl VolumeSection {
     /// How many keys say where it is.
     fn places(&self) -> usize {
-        [self.media.is_some(), self.prefer.is_some(), self.hybrid].into_iter().filter(|&given| given).count()
+        [self.media.is_some(), self.prefer.is_some(), self.hybrid.is_some()].into_iter().filter(|&given| given).count()
     }
 
     /// How it is mapped.
@@ -193,14 +193,10 @@ impl VolumeSection {
     /// What its volume is made with.
     pub fn options(&self) -> VolumeOptions {
         let (only, prefers) = (self.media.map(Constraint::Only), self.prefer.map(Constraint::Prefers));
-        let hybrid = self.hybrid.then_some(Constraint::Hybrid);
+        let hybrid = self.hybrid.map(Constraint::Hybrid);
         let constraint = only.or(prefers).or(hybrid).unwrap_or_default();
         VolumeOptions { acknowledged: self.ack, constraint, paging: self.paging().unwrap_or_default() }
     }
-}
-
-fn medium<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Medium>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
 fn level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Acknowledged, D::Error> {
@@ -485,10 +481,12 @@ impl ArraySection {
         let raids = self.raid.as_ref().expect("checked when the scenario was read");
         let Raid { data, parity } = raids.on(None);
         let defaults = CreateOptions::new(self.name(), preset, usize::from(self.groups), data, parity);
+        let rules = self.cleaning.clone().unwrap_or_default();
         let over_provision = self.over_provision.map(|percent| (percent.0 * 10.0).round() as u16);
         CreateOptions {
             chunk: self.chunk.map_or(defaults.chunk, |size| ByteSize(size.0)),
-            victim: self.cleaning,
+            victim: rules.all,
+            victim_on: rules.on,
             streams: self.streams,
             media: self.media.clone(),
             raid_on: raids.by_medium().to_vec(),
@@ -623,7 +621,7 @@ impl Scenario {
     fn check(&self) -> Result<(), ScenarioError> {
         self.drive().map(drop)?;
         self.check_volumes()?;
-        self.disk().map(drop)?;
+        self.other_drives().map(drop)?;
         self.check_fabric()?;
         if self.spec.array.is_empty() {
             return Err(self.wrong(&self.spec.devices, "there is no [[array]]: describe at least one"));
@@ -724,24 +722,28 @@ impl Scenario {
         part.as_ref().drive().map_err(|why| self.wrong(part, why))
     }
 
-    /// The drive that is meant where R-groups are on disks, if that is another one.
-    pub(crate) fn disk(&self) -> Result<Option<Drive>, ScenarioError> {
-        let Some(part) = &self.spec.disks else { return Ok(None) };
-        if self.network.is_some() {
-            return Err(
-                self.wrong(part, "only modelled drives of flash can be behind a fabric: leave [fabric] out, or this")
-            );
-        }
-        part.as_ref().drive().map(Some).map_err(|why| self.wrong(part, why))
+    /// The drives that are meant where R-groups are on other media than flash, by their sections.
+    pub(crate) fn other_drives(&self) -> Result<Vec<(&DevicesSection, Drive)>, ScenarioError> {
+        let parts = [&self.spec.nvm, &self.spec.disks, &self.spec.smr].into_iter().flatten();
+        let drive =
+            |part: &'_ Spanned<DevicesSection>| match self.network {
+                Some(_) => Err(self
+                    .wrong(part, "only modelled drives of flash can be behind a fabric: leave [fabric] out, or this")),
+                None => part.as_ref().drive().map_err(|why| self.wrong(part, why)),
+            };
+        parts.map(|part| Ok((part.as_ref(), drive(part)?))).collect()
     }
 
     /// The section that describes a device of an array.
     pub(crate) fn devices_of(&self, array: &ArraySection, device: usize) -> &DevicesSection {
         let part = match array.medium_of(device) {
-            Some(Medium::Disk) => self.spec.disks.as_ref().unwrap_or(&self.spec.devices),
-            Some(Medium::Flash) | None => &self.spec.devices,
+            Some(Medium::Disk) => &self.spec.disks,
+            Some(Medium::Smr) if self.spec.smr.is_some() => &self.spec.smr,
+            Some(Medium::Smr) => &self.spec.disks,
+            Some(Medium::Nvm) => &self.spec.nvm,
+            Some(Medium::Flash) | None => &None,
         };
-        part.as_ref()
+        part.as_ref().unwrap_or(&self.spec.devices).as_ref()
     }
 
     /// What is written before the clock starts; nothing if the file does not say.

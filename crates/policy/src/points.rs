@@ -1,8 +1,8 @@
 //! The policy points, and the presets as values composed of them.
 
-use cygnus_types::Nanos;
+use cygnus_types::{Medium, Nanos};
 
-use crate::{CleaningScope, FrontEnd, Health, LatencyRule, Pressure, Streams, Throttle, Victim};
+use crate::{CleaningScope, FrontEnd, Health, LatencyRule, Pressure, Rules, Streams, Throttle, Victim};
 
 /// Which columns hold parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct Policies {
     pub cleaning: CleaningScope,
     /// Which segment is cleaned next.
     pub victim: Victim,
+    /// By medium: the rule for groups there, if that is another one.
+    pub victim_on: [Option<Victim>; Medium::ALL.len()],
     /// Which of clients' writes share segments.
     pub streams: Streams,
     /// Rotation of parity over the columns.
@@ -56,6 +58,19 @@ pub struct Policies {
     pub autonomics: bool,
     /// Whether groups may be on different media: each has its lanes, its room and its cleaning, so that volumes can be kept to one.
     pub mixes_media: bool,
+}
+
+impl Policies {
+    /// Which segment of the groups on a medium is cleaned next.
+    pub fn victim_on(&self, medium: Medium) -> Victim {
+        self.victim_on[medium.index()].unwrap_or(self.victim)
+    }
+
+    /// All rules of cleaning.
+    pub fn rules(&self) -> Rules {
+        let its_own = |medium: Medium| Some((medium, self.victim_on[medium.index()]?));
+        Rules { all: Some(self.victim), on: Medium::BY_SPEED.into_iter().filter_map(its_own).collect() }
+    }
 }
 
 /// How an array works, under a name: each stands for a set of policies.
@@ -151,6 +166,7 @@ impl Preset {
             front_end: FrontEnd::EveryGroup,
             cleaning: CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 },
             victim: Victim::Greedy,
+            victim_on: [None; Medium::ALL.len()],
             streams: Streams::Together,
             parity: ParityPlacement::Rotated,
             pressure: Pressure { begin_percent: 1, longest_ns_per_block: 200_000 },

@@ -162,7 +162,7 @@ impl fmt::Display for Victim {
 }
 
 /// The text names no rule.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownVictim(pub String);
 
 impl fmt::Display for UnknownVictim {

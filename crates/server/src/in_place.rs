@@ -6,6 +6,7 @@ use crate::home::Home;
 use crate::plan::Plan;
 use crate::served::Served;
 use crate::status::{Serving, in_place as told, refusal};
+use cygnus_control::media::Media;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::stats::Stats;
 use cygnus_control::status::{ArrayStatus, VolumeStatus};
@@ -16,7 +17,7 @@ use cygnus_host::state::ArrayRecord;
 use cygnus_inplace::Array;
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{Acknowledged, ByteSize, Constraint, MemberIx, Nanos, Paging};
+use cygnus_types::{Acknowledged, ByteSize, MemberIx, Nanos, Paging};
 use cygnus_uring::Reactor;
 use std::rc::Rc;
 
@@ -63,10 +64,10 @@ impl Served for Array {
         name: &str,
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
-        constraint: Constraint,
+        media: Media,
         paging: Paging,
     ) -> Result<(), VolumeAdminError> {
-        if constraint != Constraint::None {
+        if !media.is_any() {
             return Err(VolumeAdminError::NoMedia);
         }
         if paging.is_by_pages() {

@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::seek::{Seeker, seek};
 use crate::served::Served;
 use crate::status::{self, Serving, log_structured as told};
-use cygnus_control::media::MediumName;
+use cygnus_control::media::{Media, MediumName};
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::stats::Stats;
 use cygnus_control::status::{ArrayStatus, VolumeStatus};
@@ -21,7 +21,7 @@ use cygnus_host::devices::now_unix;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{Acknowledged, ByteSize, Constraint, GroupId, Medium, MemberIx, Nanos, Paging};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, Medium, MemberIx, Nanos, Paging};
 use cygnus_uring::Reactor;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -91,9 +91,10 @@ impl Served for Array {
         name: &str,
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
-        constraint: Constraint,
+        media: Media,
         paging: Paging,
     ) -> Result<(), VolumeAdminError> {
+        let constraint = media.constraint(|| self.widest_tiers(name))?;
         let options = VolumeOptions { acknowledged: acknowledged.unwrap_or_default(), constraint, paging };
         self.create_volume_with(name, size, options, now_unix()).await.map(drop)
     }

@@ -36,7 +36,7 @@ impl<A: Served> Home<A> {
             Request::Stop => self.stop(),
             Request::VolumeCreate { name, size, ack, media, pages } => {
                 let paging = pages.map_or(Ok(Paging::BLOCKS), Pages::paging)?;
-                self.array.create_volume(&name, ByteSize(size), ack.map(|ack| ack.0), media.into(), paging).await?;
+                self.array.create_volume(&name, ByteSize(size), ack.map(|ack| ack.0), media, paging).await?;
             }
             Request::VolumeSet { name, ack } => self.array.set_acknowledged(&name, ack.0).await?,
             Request::VolumeDelete { name, force } => self.delete_volume(&name, force).await?,

@@ -5,13 +5,14 @@ use crate::error::RequestError;
 use crate::home::Home;
 use crate::plan::Plan;
 use crate::status::Serving;
+use cygnus_control::media::Media;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::stats::Stats;
 use cygnus_control::status::{ArrayStatus, VolumeStatus};
 use cygnus_engine::{ArrayError, JobStatus, MemberError, VolumeAdminError};
 use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::{DeviceInfo, Message};
-use cygnus_types::{Acknowledged, ByteSize, Constraint, MemberIx, Nanos, Paging};
+use cygnus_types::{Acknowledged, ByteSize, MemberIx, Nanos, Paging};
 use cygnus_uring::Reactor;
 use cygnus_volume::VolumeSet;
 use std::rc::Rc;
@@ -48,7 +49,7 @@ pub trait Served: Clone + 'static {
         name: &str,
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
-        constraint: Constraint,
+        media: Media,
         paging: Paging,
     ) -> Result<(), VolumeAdminError>;
 

@@ -83,7 +83,9 @@ pub(crate) fn usable_by_pages(shape: &Shape, page: u8) -> u64 {
 /// Makes an array of this shape on the devices.
 pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) -> Result<(), ArrayError> {
     let geometry = shape.geometry;
-    let by_medium = shape.disks.map(|disks| vec![(Medium::Flash, geometry.raid()), (Medium::Disk, disks)]);
+    let of_medium = |medium: Medium| (medium, shape.disks.filter(|_| medium.has_arms()).unwrap_or(geometry.raid()));
+    let by_medium = shape.disks.map(|_| Medium::ALL.map(of_medium).to_vec());
+    let rules = shape.cleaning.clone().unwrap_or_default();
     let options = CreateOptions {
         raid_on: by_medium.unwrap_or_default(),
         chunk: ByteSize::of_blocks(u64::from(geometry.chunk_blocks)),
@@ -92,7 +94,8 @@ pub(crate) async fn create(rt: &Runtime, devices: &[DeviceInfo], shape: &Shape) 
         over_provision_permille: shape.over_provision_permille,
         placement: Some(shape.placement),
         clients_parity: shape.clients_parity,
-        victim: shape.cleaning,
+        victim: rules.all,
+        victim_on: rules.on,
         streams: shape.streams,
         media: shape.media(),
         until_full: Some(shape.until_full()),

@@ -60,9 +60,12 @@ pub(crate) enum Done {
 
 /// What a member's device is.
 pub(crate) fn device(shape: &Shape, n: usize) -> DiskConfig {
-    let zones = shape.zoned.and_then(|zoned| zoned.of_member(n));
+    let zones = shape.zones_of(n);
     let (converts, timing) = (shape.member_converts(n), shape.timing(n));
-    let bytes = shape.zoned.map_or(shape.device_bytes(), |zoned| zoned.device_bytes(n, shape.device_bytes()));
+    let bytes = match (shape.zoned, &zones) {
+        (Some(zoned), Some(zones)) => zoned.device_bytes(zones, shape.device_bytes()),
+        _ => shape.device_bytes(),
+    };
     DiskConfig { converts, oob_bytes: shape.beside_blocks(n), timing, zones, ..DiskConfig::new(format!("d{n}"), bytes) }
 }
 

@@ -36,7 +36,7 @@ mod zoned;
 use std::ops::Range;
 
 use cygnus_format::{BESIDE_BLOCK, Geometry, Raid};
-use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
+use cygnus_policy::{ParityPlacement, Preset, Rules, Streams, UntilFull};
 use cygnus_types::{Acknowledged, Constraint, Medium, Nanos, Paging};
 
 use crate::zones::Zoned;
@@ -82,12 +82,12 @@ pub(crate) struct Shape {
     /// Parity columns of segments that clients' writes fill, if they are more than the group's.
     pub(crate) clients_parity: Option<u8>,
     /// Which segments are cleaned first, if it is not the preset's rule.
-    pub(crate) cleaning: Option<Victim>,
+    pub(crate) cleaning: Option<Rules>,
     /// Which writes share segments, if it is not as the preset has it.
     pub(crate) streams: Option<Streams>,
     /// What groups store on, by the set of their devices, over and over; none: as the devices say.
     pub(crate) media: Vec<Medium>,
-    /// Data and parity members of groups on disks, where those on flash have others.
+    /// Data and parity members of groups on disks, plain and shingled, where those on flash have others.
     pub(crate) disks: Option<Raid>,
     pub(crate) over_provision_permille: u16,
     /// Segments of each group.
@@ -188,7 +188,7 @@ impl Shape {
 
     /// Data and parity members of the group that a set of devices makes.
     pub(crate) fn raid_of(&self, set: usize) -> Raid {
-        let others = self.disks.filter(|_| self.medium(set) == Some(Medium::Disk));
+        let others = self.disks.filter(|_| self.medium(set).is_some_and(Medium::has_arms));
         others.unwrap_or(self.geometry.raid())
     }
 

@@ -2,7 +2,7 @@
 
 use cygnus_format::DATA_START;
 use cygnus_runtime::Zones;
-use cygnus_types::BLOCK;
+use cygnus_types::{BLOCK, Medium};
 
 /// Which members are to be written in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(crate) struct Zoned {
     pub(crate) patches: u32,
     /// They are zoned flash, and no shingled disks.
     pub(crate) flash: Option<Flash>,
+    /// Only those in groups on this medium are.
+    pub(crate) on: Option<Medium>,
 }
 
 /// What zoned flash lacks besides conventional zones.
@@ -46,9 +48,10 @@ impl Zoned {
         self.conventional() * self.zone - (DATA_START / BLOCK as u64) as u32
     }
 
-    /// The zones of a member, if it has any.
-    pub(crate) fn of_member(self, member: usize) -> Option<Zones> {
-        let has_zones = self.but == 1 || !member.is_multiple_of(self.but);
+    /// The zones of a member of a group on a medium, if it has any.
+    pub(crate) fn of_member(self, member: usize, medium: Option<Medium>) -> Option<Zones> {
+        let is_among_them = self.on.is_none_or(|on| medium == Some(on));
+        let has_zones = is_among_them && (self.but == 1 || !member.is_multiple_of(self.but));
         has_zones.then(|| self.zones())
     }
 
@@ -66,11 +69,11 @@ impl Zoned {
         }
     }
 
-    /// Bytes of a device of which so many can be written.
-    pub(crate) fn device_bytes(self, member: usize, bytes: u64) -> u64 {
-        match self.of_member(member) {
-            Some(zones) if self.flash.is_some() => bytes / zones.capacity * zones.bytes,
-            _ => bytes,
+    /// Bytes of a device with these zones of which so many can be written.
+    pub(crate) fn device_bytes(self, zones: &Zones, bytes: u64) -> u64 {
+        match self.flash {
+            Some(_) => bytes / zones.capacity * zones.bytes,
+            None => bytes,
         }
     }
 }

@@ -21,7 +21,7 @@ pub use acknowledged::{Acknowledged, ParseAcknowledgedError};
 pub use address::{BLOCK, BLOCK_SHIFT, Lba, Pba};
 pub use counted::{Counted, counted};
 pub use ids::{GroupId, MemberIx, ReactorId, SegmentId, VolumeId};
-pub use medium::{Constraint, Medium, ParseMediumError};
+pub use medium::{Constraint, Medium, OneTier, ParseMediumError, Tiers};
 pub use nanos::Nanos;
 pub use paging::{MAX_PAGE_BLOCKS, Paging, PagingError};
 pub use prefetch::prefetch;

@@ -219,7 +219,7 @@ pub struct CreateArgs {
     pub members: Vec<PathBuf>,
     /// How it works: swan (R-groups take turns, cleaning never meets the writers), log-raid (one group), fusion (one group,
     /// small writes with flushes are copied first and get their parity later), scala-afa (as fusion, and members that can
-    /// compute that parity), triple-a (one log over all groups), salsa (one pool of R-groups on flash and disks, to which volumes
+    /// compute that parity), triple-a (one log over all groups), salsa (one pool of R-groups on several media, to which volumes
     /// can be kept) or serial (one device takes the writes, full ones are emptied and
     /// discarded as a whole); or raid0, raid1, raid4, raid5, raid6,
     /// raid10 (updated in place as Linux md does it, with a write hole) [default: swan]
@@ -228,7 +228,7 @@ pub struct CreateArgs {
     /// Number of R-groups [default: as many as the members make]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub groups: Option<u16>,
-    /// Data and parity members of each R-group: K+M (M is 0 to 3), or flash:K+M,disk:K+M [default: 2+1; of serial 1+0]
+    /// Data and parity members of each R-group: K+M (M is 0 to 3), or by medium flash:K+M,disk:K+M [default: 2+1; of serial 1+0]
     #[arg(long, value_name = "K+M")]
     pub raid: Option<Raids>,
     /// Make members that do not exist as files of this size, with their space set aside; files that exist keep theirs
@@ -246,16 +246,17 @@ pub struct CreateArgs {
     /// Share of the space held back for cleaning; more costs capacity and saves writes [default: 20%]
     #[arg(long, value_name = "PERCENT")]
     pub over_provision: Option<Percent>,
-    /// What the R-groups store on: flash or disk, for all of them, or for each in their order as in flash,disk,disk; only preset
-    /// salsa takes several [default: as their members say, files as the disk below them, else flash]
+    /// What the R-groups store on: nvm, flash, disk or smr (from fast to slow), for all of them, or for each in their order as in
+    /// flash,disk,disk; only preset salsa takes several [default: flash or disk, as their members say, files as the disk below them,
+    /// else flash; nvm and smr have to be said]
     #[arg(long, value_name = "MEDIA", value_delimiter = ',')]
     pub media: Vec<Medium>,
     /// Where parity stands: rotate (RAID-5, RAID-6) or fixed (RAID-4) [default: rotate]
     #[arg(long, value_name = "WHERE")]
     pub parity: Option<Parity>,
     /// Which segments are cleaned first: greedy (fewest valid blocks), circular (the oldest), cost-benefit, generalised:ALPHA
-    /// (invalid share + ALPHA x age / age of the oldest) or d-choices:D (the emptiest of D drawn at random) [default: greedy;
-    /// of swan and serial circular, of salsa generalised:0.3]
+    /// (invalid share + ALPHA x age / age of the oldest) or d-choices:D (the emptiest of D drawn at random); of preset salsa by medium
+    /// too, as in disk:circular,flash:greedy [default: greedy; of swan and serial circular, of salsa generalised:0.3]
     #[arg(long, value_name = "RULE")]
     pub cleaning: Option<Cleaning>,
     /// Which writes share segments: together (all), heat (what is written often is kept apart, by ranges of 128 KiB: less is
@@ -291,7 +292,8 @@ pub struct AddArgs {
     /// The files or block devices, group by group: K+M for each R-group
     #[arg(required = true, value_name = "DEVICE", value_hint = ValueHint::AnyPath)]
     pub devices: Vec<PathBuf>,
-    /// What the new R-groups store on: flash or disk, for all of them, or for each in their order [default: as their members say, files as the disk below them, else flash]
+    /// What the new R-groups store on: nvm, flash, disk or smr, for all of them, or for each in their order [default: flash or disk, as
+    /// their members say, files as the disk below them, else flash; nvm and smr have to be said]
     #[arg(long, value_name = "MEDIA", value_delimiter = ',')]
     pub media: Vec<Medium>,
     /// Make devices that do not exist as files of this size, with their space set aside

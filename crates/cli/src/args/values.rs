@@ -159,11 +159,11 @@ impl FromStr for Protection {
 }
 
 /// Which segments are cleaned first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cleaning(pub cygnus_policy::Victim);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleaning(pub cygnus_policy::Rules);
 
 impl FromStr for Cleaning {
-    type Err = cygnus_policy::UnknownVictim;
+    type Err = cygnus_policy::ParseRulesError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self)

@@ -26,19 +26,20 @@ pub enum VolumeCommand {
         /// need not flush. 'memory' if left out; arrays that update in place have 'written' only.
         #[arg(long, value_name = "LEVEL")]
         ack: Option<Acknowledged>,
-        /// Have its data on R-groups on this medium only: 'flash' or 'disk'
+        /// Have its data on R-groups on this medium only: 'nvm', 'flash', 'disk' or 'smr'; with --hybrid, on two: 'flash,smr'
         ///
         /// When these are full its clients get ENOSPC, whatever room there is elsewhere.
-        #[arg(long, value_name = "MEDIUM", conflicts_with = "prefer")]
-        media: Option<Medium>,
-        /// Have its data on R-groups on this medium while there is room, else on the others: 'flash' or 'disk'
+        #[arg(long, value_name = "MEDIUM", value_delimiter = ',', conflicts_with = "prefer")]
+        media: Vec<Medium>,
+        /// Have its data on R-groups on this medium while there is room, else on what is nearest in speed: nvm, flash, disk, smr
         #[arg(long, value_name = "MEDIUM")]
         prefer: Option<Medium>,
-        /// Have its data on disks, and on flash what clients often read of it
+        /// Have its data on the slower of two media, and on the faster one what clients often read of it
         ///
-        /// Writes go to disks. A range of 1 MiB of which twice as much was read within about a day moves to flash as it is read
-        /// again, and back when others need the room and it is read no more. It takes R-groups on both media.
-        #[arg(long, conflicts_with_all = ["media", "prefer"])]
+        /// They are the fastest and the slowest that the array has, or those that --media names. Writes go to the slower one. A range
+        /// of 1 MiB of which twice as much was read within about a day moves to the faster one as it is read again, and back when
+        /// others need the room and it is read no more. It takes R-groups on both media.
+        #[arg(long, conflicts_with = "prefer")]
         hybrid: bool,
         /// Have one entry in the map for so much: '4KiB', '8KiB', '16KiB', '32KiB' or '64KiB'
         ///

@@ -4,6 +4,7 @@
 pub mod inplace;
 
 use crate::failure::Failure;
+use cygnus_control::media::Media;
 use cygnus_control::status::Growth;
 use cygnus_engine::{
     Array, ArrayError, CheckProgress, CheckReport, CreateOptions, Found, JobState, JobStatus, Log, OpenOptions,
@@ -16,7 +17,7 @@ use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::Keeper;
 use cygnus_server::status::growth;
-use cygnus_types::{Acknowledged, ByteSize, Constraint, Medium, Nanos, Paging, Uuid};
+use cygnus_types::{Acknowledged, ByteSize, Medium, Nanos, Paging, Uuid};
 use cygnus_uring::{Access, Device};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -111,15 +112,16 @@ impl Opened<'_> {
         name: &str,
         size: ByteSize,
         acknowledged: Option<Acknowledged>,
-        constraint: Constraint,
+        media: Media,
         paging: Paging,
     ) -> Result<(), VolumeAdminError> {
         match self {
             Self::Log(array) => {
+                let constraint = media.constraint(|| array.widest_tiers(name))?;
                 let options = VolumeOptions { acknowledged: acknowledged.unwrap_or_default(), constraint, paging };
                 array.create_volume_with(name, size, options, now_unix()).await.map(drop)
             }
-            Self::InPlace(_) if constraint != Constraint::None => Err(VolumeAdminError::NoMedia),
+            Self::InPlace(_) if !media.is_any() => Err(VolumeAdminError::NoMedia),
             Self::InPlace(_) if paging.is_by_pages() => Err(VolumeAdminError::NoPages),
             Self::InPlace(array) => {
                 acknowledged.map_or(Ok(()), |level| array.check_acknowledged(level))?;

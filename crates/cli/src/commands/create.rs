@@ -5,7 +5,7 @@ use super::new_files::NewFiles;
 use super::space::Space;
 use super::{Context, create_in_place, overwrite};
 use crate::args::array::CreateArgs;
-use crate::args::values::{Parity, Preset, SegmentSize};
+use crate::args::values::{Cleaning, Parity, Preset, SegmentSize};
 use crate::backend;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use cygnus_format::{Raid, Raids};
 use cygnus_host::place;
 use cygnus_host::state::{ArrayRecord, MemberRecord};
 use cygnus_policy::{ParityPlacement, Preset as LogPreset, UntilFull};
-use cygnus_types::{ByteSize, Uuid, counted};
+use cygnus_types::{ByteSize, Medium, Uuid, counted};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -166,6 +166,19 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
             preset.name()
         )));
     }
+    if let Some(medium) = args.media.iter().find(|medium| !names_shape_on(by_medium, **medium)) {
+        return Err(Failure::Usage(format!(
+            "an R-group is on {medium}, and --raid names no shape for that: add {medium}:K+M, or use K+M for all R-groups"
+        )));
+    }
+    if let Some(Cleaning(rules)) = args.cleaning.as_ref().filter(|_| !preset.policies().mixes_media)
+        && !rules.on.is_empty()
+    {
+        return Err(Failure::Usage(format!(
+            "preset {} takes all R-groups for alike: use --cleaning RULE, or preset salsa, which keeps media apart",
+            preset.name()
+        )));
+    }
     let groups = match by_medium {
         [] => Some(number_of_groups(args, preset, raid)?),
         _ => args.groups.map(usize::from),
@@ -177,7 +190,9 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
         Parity::Rotate => ParityPlacement::Rotated,
         Parity::Fixed => ParityPlacement::Fixed,
     });
-    options.victim = args.cleaning.map(|rule| rule.0);
+    if let Some(Cleaning(rules)) = &args.cleaning {
+        (options.victim, options.victim_on) = (rules.all, rules.on.clone());
+    }
     options.streams = args.streams.map(|streams| streams.0);
     options.media = args.media.clone();
     if let Some(chunk) = args.chunk {
@@ -195,6 +210,11 @@ fn options(args: &CreateArgs) -> Result<CreateOptions, Failure> {
     options.transient = args.transient.map(|size| size.0);
     options.force = args.force;
     Ok(options)
+}
+
+/// Whether it is said what R-groups on a medium are: for each that has some, or one shape for all.
+fn names_shape_on(by_medium: &[(Medium, Raid)], medium: Medium) -> bool {
+    by_medium.is_empty() || by_medium.iter().any(|(of, _)| *of == medium)
 }
 
 /// How many R-groups of this shape the members make, or what is wrong with them, with the arithmetic.
@@ -314,6 +334,24 @@ mod tests {
         assert!(refused("--preset fusion --raid 3+0 a b c").contains("use --raid 3+1"));
         assert!(refused("--preset scala-afa --raid 3+0 a b c").contains("use --raid 3+1"));
         assert!(refused("--preset log-raid --protection parity-buffer --raid 3+0 a b c").contains("use --raid 3+1"));
+    }
+
+    #[test]
+    fn media_have_shapes_and_rules_of_their_own() {
+        let four = "--preset salsa --media nvm,smr --raid nvm:1+1,smr:3+2 --cleaning smr:circular,nvm:d-choices:3 a b c d e f g";
+        let options = options_of(four).unwrap();
+        assert_eq!(options.media, [Medium::Nvm, Medium::Smr]);
+        let raid = |data, parity| Raid { data, parity };
+        assert_eq!(options.raid_on, [(Medium::Nvm, raid(1, 1)), (Medium::Smr, raid(3, 2))]);
+        let rules = [(Medium::Smr, Victim::Oldest), (Medium::Nvm, Victim::Choices { among: 3 })];
+        assert_eq!((options.victim, options.victim_on.as_slice()), (None, rules.as_slice()));
+        for (line, says) in [
+            ("--preset salsa --media nvm,smr --raid nvm:1+1,disk:3+2 a b", "add smr:K+M, or use K+M for all R-groups"),
+            ("--preset swan --cleaning smr:circular a b c d e f", "use --cleaning RULE, or preset salsa"),
+        ] {
+            let error = options_of(line).unwrap_err();
+            assert!(error.contains(says), "{line}: {error}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::confirm::confirm;
 use crate::failure::Failure;
 use crate::output::LogLines;
 use cygnus_control::ack::Ack;
-use cygnus_control::media::Media;
+use cygnus_control::media::{HybridOn, Media, MediumName};
 use cygnus_control::paging::Pages;
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::render;
@@ -17,7 +17,7 @@ use cygnus_host::ArrayName;
 use cygnus_host::members::Assembly;
 use cygnus_server::check_shrink;
 use cygnus_server::status::stopped;
-use cygnus_types::{Acknowledged, ByteSize, Constraint, Paging};
+use cygnus_types::{Acknowledged, ByteSize, Medium, Paging, Tiers};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -26,14 +26,35 @@ pub fn run(command: VolumeCommand, context: &Context) -> Result<(), Failure> {
     match command {
         VolumeCommand::List { name } => list(&name, context),
         VolumeCommand::Create { volume, size, ack, media, prefer, hybrid, page, fine } => {
-            let (only, prefers) = (media.map(Constraint::Only), prefer.map(Constraint::Prefers));
-            let constraint = only.or(prefers).or(hybrid.then_some(Constraint::Hybrid)).unwrap_or_default();
+            let media = media_of(&media, prefer, hybrid)?;
             let paging = paging_of(page.map(|page| page.0), fine.map(|fine| fine.0))?;
-            create(&volume, size.0, ack, constraint, paging, context)
+            create(&volume, size.0, ack, media, paging, context)
         }
         VolumeCommand::Set { volume, setting: Setting::Ack(level) } => set(&volume, level, context),
         VolumeCommand::Resize { volume, size, shrink, yes } => resize(&volume, size.0, shrink, yes, context),
         VolumeCommand::Delete { volume, yes, force } => delete(&volume, yes, force, context),
+    }
+}
+
+/// On which media a volume is to be.
+fn media_of(media: &[Medium], prefer: Option<Medium>, hybrid: bool) -> Result<Media, Failure> {
+    match (media, prefer, hybrid) {
+        ([], None, false) => Ok(Media::Any),
+        ([], Some(medium), _) => Ok(Media::Prefers(MediumName(medium))),
+        (&[medium], _, false) => Ok(Media::Only(MediumName(medium))),
+        ([], None, true) => Ok(Media::Hybrid(None)),
+        (&[one, other], _, true) => Tiers::new(one, other)
+            .map(|tiers| Media::Hybrid(Some(HybridOn(tiers))))
+            .map_err(|error| Failure::Usage(error.to_string())),
+        (_, _, true) => Err(Failure::Usage(format!(
+            "a hybrid volume is on two media, and {} were named: --hybrid --media flash,disk, or --hybrid alone for the fastest and the \
+             slowest that the array has",
+            media.len()
+        ))),
+        (_, _, false) => Err(Failure::Usage(format!(
+            "a volume is bound to one medium, and {} were named: name one, or have it hybrid on two (--hybrid)",
+            media.len()
+        ))),
     }
 }
 
@@ -127,14 +148,14 @@ fn create(
     volume: &VolumeName,
     size: ByteSize,
     level: Option<Acknowledged>,
-    constraint: Constraint,
+    media: Media,
     paging: Paging,
     context: &Context,
 ) -> Result<(), Failure> {
-    let (name, ack, media) = (volume.volume.clone(), level.map(Ack), Media::from(constraint));
+    let (name, ack) = (volume.volume.clone(), level.map(Ack));
     let pages = Pages::of(paging);
     let request = Request::VolumeCreate { name: name.clone(), size: size.0, ack, media, pages };
-    let create = async |array: Opened<'_>| Ok(array.create_volume(&name, size, level, constraint, paging).await?);
+    let create = async |array: Opened<'_>| Ok(array.create_volume(&name, size, level, media, paging).await?);
     change(context, &volume.array, request, create)?;
     warn_of_size(volume, size, context);
     let sentence = format!("Created volume {volume} of {size}; its NBD export name is '{name}'.");

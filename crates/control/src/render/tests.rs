@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::ack::Ack;
-use crate::media::{Media, MediumName};
+use crate::media::{HybridOn, Media, MediumName};
 use crate::paging::Pages;
 use crate::scrub::ScrubStatus;
 use crate::status::*;
-use cygnus_types::{Acknowledged, Medium};
+use cygnus_types::{Acknowledged, Medium, Tiers};
 
 fn device(index: u32, state: DeviceState) -> DeviceStatus {
     DeviceStatus {
@@ -102,7 +102,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             connections: 2,
             ack: Ack(Acknowledged::Written),
             media: Media::Any,
-            flash_bytes: None,
+            fast_bytes: None,
             pages: None,
             own_entries_bytes: None,
             lost_blocks: 0,
@@ -129,7 +129,7 @@ fn blocks_that_are_lost_are_told_of() {
         connections: 0,
         ack: Ack::default(),
         media: Media::Any,
-        flash_bytes: None,
+        fast_bytes: None,
         pages: None,
         own_entries_bytes: None,
         lost_blocks: 3,
@@ -492,11 +492,12 @@ fn media_are_told_where_there_are_several() {
     let text = array(&status, Paint::Plain);
     assert!(text.contains("1 GiB live of 2 GiB on flash, 1 GiB live of 2 GiB on disk"), "{text}");
     assert!(text.contains("8 MiB written to another medium than their volume prefers"), "{text}");
-    let moved = "hybrid volumes: 5 MiB moved to flash, 0 B back to disks; 7 reads left on disks what flash could not take at once";
+    let moved = "hybrid volumes: 5 MiB moved to the faster medium, 0 B back; 7 reads left what the faster medium could not take at once";
     assert!(text.contains(moved), "{text}");
     assert!(text.lines().any(|line| line.contains("tank/vol0") && line.contains("only flash")), "{text}");
-    (status.volumes[0].media, status.volumes[0].flash_bytes) = (Media::Hybrid, Some(3 << 20));
-    assert!(array(&status, Paint::Plain).contains("hybrid, 3 MiB on flash"), "{text}");
+    let hybrid = Media::Hybrid(Some(HybridOn(Tiers::FLASH_AND_DISK)));
+    (status.volumes[0].media, status.volumes[0].fast_bytes) = (hybrid, Some(3 << 20));
+    assert!(array(&status, Paint::Plain).contains("hybrid flash/disk, 3 MiB on flash"), "{text}");
     assert!(text.lines().any(|line| line.contains("cleaning") && line.contains("disk")), "{text}");
 }
 

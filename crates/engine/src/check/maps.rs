@@ -78,16 +78,16 @@ pub(crate) fn report_misplaced(reactor: &Reactor, findings: &mut Vec<Finding>) {
         let Constraint::Only(medium) = volume.constraint else { continue };
         let (mut misplaced, mut first) = (0_u64, None);
         volume.controller.for_each_mapped(|lba, entry| {
-            if segments.medium(segments.of(entry.pba())) != medium {
+            let on = segments.medium(segments.of(entry.pba()));
+            if on != medium {
                 misplaced += 1;
-                first.get_or_insert(lba);
+                first.get_or_insert((lba, on));
             }
         });
-        if let Some(lba) = first {
+        if let Some((lba, on)) = first {
             let (block, blocks) = (block_name(reactor, volume.id, lba), counted(misplaced, "block"));
             let text = format!(
-                "{block} lies on {}, and its volume is to be only on {medium}; {blocks} in all: write them anew",
-                medium.other()
+                "{block} lies on {on}, and its volume is to be only on {medium}; {blocks} in all: write them anew"
             );
             findings.push(Finding::new(FindingKind::Misplaced, text).of_block(volume.id, lba));
         }

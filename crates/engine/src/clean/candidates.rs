@@ -15,7 +15,7 @@ use crate::space::segments::{SegIx, SegState, SegmentTable};
 /// See the module's text.
 pub(crate) struct Candidates {
     scope: CleaningScope,
-    /// The array's rule, and if that is another one the rule that counts while writers wait.
+    /// The array's rules, each once, and if that is another one the rule that counts while writers wait.
     rules: Vec<Victim>,
     /// Data blocks that a segment can hold of those to which cleaning moves, by medium.
     capacity: [u32; Medium::ALL.len()],
@@ -65,9 +65,17 @@ struct Known {
 
 impl Candidates {
     /// Of an array in which segments that cleaning fills hold so many data blocks. What segments there are the first look tells.
-    pub(crate) fn new(scope: CleaningScope, rule: Victim, capacity: [u32; Medium::ALL.len()]) -> Self {
-        let mut rules = vec![rule, Victim::Greedy];
-        rules.dedup();
+    pub(crate) fn new(
+        scope: CleaningScope,
+        of_array: impl IntoIterator<Item = Victim>,
+        capacity: [u32; Medium::ALL.len()],
+    ) -> Self {
+        let mut rules = Vec::new();
+        for rule in of_array.into_iter().chain([Victim::Greedy]) {
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
         let (segments, groups, uncovered) = (Vec::new(), Vec::new(), Vec::new());
         Self { scope, rules, capacity, segments, groups, uncovered, horizon: 0, newest: 0 }
     }
@@ -413,7 +421,7 @@ mod tests {
             let policies = Preset::ALL[preset].policies();
             let rule = rule.unwrap_or(policies.victim);
             let mut world = World::new();
-            let mut candidates = Candidates::new(policies.cleaning, rule, [CAPACITY; Medium::ALL.len()]);
+            let mut candidates = Candidates::new(policies.cleaning, [rule], [CAPACITY; Medium::ALL.len()]);
             for steps in steps.chunks(each) {
                 steps.iter().for_each(|(seg, step)| world.goes(SegIx(*seg), step));
                 candidates.look(&world.table, 2, &world.checkpoints, &world.turn);

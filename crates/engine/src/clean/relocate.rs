@@ -11,7 +11,7 @@ use std::sync::Arc;
 use cygnus_format::{Entry, Kind, MapEntry, Place};
 use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, OpFuture, either};
-use cygnus_types::{BLOCK, Lba, Medium, Nanos};
+use cygnus_types::{BLOCK, Lba, Nanos};
 
 use crate::clean::damage::Unread;
 use crate::clean::emptied::Emptied;
@@ -406,9 +406,9 @@ impl Mover {
     ) -> Appended {
         let (reactor, medium) = (&self.reactor, self.reactor.shared.medium(from.group));
         let append = |lane| append(&mut reactor.writer(lane).borrow_mut());
-        // Cleaning waits for no other medium: what should leave flash stays on it while disks have no segment to give.
-        let leaves = streams::leaves_flash(reactor, volume, lba, medium);
-        let appended = if leaves { append(streams::lane_on(reactor, volume, Medium::Disk)) } else { Appended::NoRoom };
+        // Cleaning waits for no other medium: what should leave the faster one stays on it while the slower one has no segment to give.
+        let slower = streams::cools_to(reactor, volume, lba, medium);
+        let appended = slower.map_or(Appended::NoRoom, |to| append(streams::lane_on(reactor, volume, to)));
         if appended != Appended::NoRoom {
             count(&reactor.shared.totals.demoted, if appended == Appended::Done { blocks as u64 } else { 0 });
             return appended;

@@ -32,7 +32,7 @@ impl Choice {
     /// The victims to empty now; `None` to rest.
     pub(crate) fn choose_victims(&self) -> Option<Chosen> {
         if let Some(group) = Evacuator::of(&self.reactor).group_to_empty() {
-            let victims = self.best(group, self.reactor.shared.policies.victim, Worth::ANY);
+            let victims = self.best(group, self.rule_of(group), Worth::ANY);
             return Some(self.chosen(group, victims));
         }
         let (starving, medium) = {
@@ -47,9 +47,16 @@ impl Choice {
     /// The victims to empty now in groups on one medium, or on any.
     fn choose_on(&self, medium: Option<Medium>, starving: bool) -> Option<Chosen> {
         let policies = &self.reactor.shared.policies;
-        let chosen = self.choose_among(medium, policies.victim, starving, policies.cleaning.worth(starving));
+        let its = |group| self.rule_of(group);
+        let chosen = self.choose_among(medium, its, starving, policies.cleaning.worth(starving));
         // While writers wait any gain will do, the greatest first.
-        chosen.or_else(|| starving.then(|| self.choose_among(medium, Victim::Greedy, starving, Worth::ANY))?)
+        chosen.or_else(|| starving.then(|| self.choose_among(medium, |_| Victim::Greedy, starving, Worth::ANY))?)
+    }
+
+    /// The rule by which a group is cleaned.
+    fn rule_of(&self, group: GroupId) -> Victim {
+        let shared = &self.reactor.shared;
+        shared.policies.victim_on(shared.medium(group))
     }
 
     /// Victims in a second group, to be emptied beside those of the first one, if one group at a time might be too slow.
@@ -66,7 +73,7 @@ impl Choice {
         let (group, starving) = (GroupId(beside as u16), space.is_starving());
         let room = space.room_to_move(&self.reactor.shared, beside);
         drop(space);
-        let mut victims = self.best(group, policies.victim, policies.cleaning.worth(starving));
+        let mut victims = self.best(group, self.rule_of(group), policies.cleaning.worth(starving));
         victims.truncate(fitting(&victims, room));
         if victims.is_empty() {
             return None;
@@ -83,7 +90,13 @@ impl Choice {
         Chosen { group, victims: victims.into_iter().map(index).collect() }
     }
 
-    fn choose_among(&self, medium: Option<Medium>, rule: Victim, starving: bool, worth: Worth) -> Option<Chosen> {
+    fn choose_among(
+        &self,
+        medium: Option<Medium>,
+        rule: impl Fn(GroupId) -> Victim,
+        starving: bool,
+        worth: Worth,
+    ) -> Option<Chosen> {
         let (reactor, policies) = (&self.reactor, &self.reactor.shared.policies);
         let views = reactor.home().space.borrow().views(&reactor.shared);
         let groups = match medium {
@@ -92,7 +105,8 @@ impl Choice {
         };
         let (candidates, busy) = (reactor.home().candidates(&reactor.shared), self.busy_segments());
         let best = |g: usize| {
-            let mut best = candidates.best(&reactor.shared.segments, GroupId(g as u16), rule, worth, &busy);
+            let group = GroupId(g as u16);
+            let mut best = candidates.best(&reactor.shared.segments, group, rule(group), worth, &busy);
             best.next().filter(|_| groups[g].is_present()).map(|view| view.live_percent())
         };
         // Where groups are emptied as a whole, nobody asks for victims of one before writers wait.
@@ -121,7 +135,7 @@ impl Choice {
         space.turn.goes_on(g, to_free, seq, self.reactor.rt.now());
         let room = space.room_to_move(&self.reactor.shared, g);
         drop(space);
-        let mut victims = self.best(group, rule, worth);
+        let mut victims = self.best(group, rule(group), worth);
         victims.truncate(fitting(&victims, room).max(1));
         Some(self.chosen(group, victims))
     }

@@ -1,6 +1,7 @@
-//! Blocks of ranges that are not hot leave flash for disks: with cleaning, which moves them anyway, and when so much of flash is
-//! taken that nothing hot is let in any more. Then a hand goes round the hybrid volumes, and sends away what it finds cold. Where it
-//! has come round and has not found enough, temperatures are halved: what is read least is cold next.
+//! Blocks of ranges that are not hot leave the faster of their volume's media for the slower one: with cleaning, which moves them anyway,
+//! and when so much of the faster one is taken that nothing hot is let in any more. Then a hand goes round the volumes that have what is hot
+//! there, and sends away what it finds cold. Where it has come round and has not found enough, temperatures are halved: what is read least
+//! is cold next.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use cygnus_format::MapEntry;
 use cygnus_runtime::either;
-use cygnus_types::{BLOCK, Constraint, Lba, Medium, Nanos, VolumeId};
+use cygnus_types::{BLOCK, Lba, Medium, Nanos, VolumeId};
 
 use crate::clean::of_page::Anew;
 use crate::clean::relocate::{Mover, Moving};
@@ -17,14 +18,20 @@ use crate::lsa::{Publish, PublishPage};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
-use crate::write::streams::leaves_flash;
+use crate::write::streams::cools_to;
 use crate::write::summed::Summed;
 use crate::write::writer::Appended;
 
 /// Sends away what is cold: see the module's text. On the home reactor.
 pub(crate) struct Demoter {
     reactor: Rc<Reactor>,
-    /// Where the hand is.
+    /// By medium.
+    hands: [Hand; Medium::ALL.len()],
+}
+
+/// What goes round the volumes that have what is hot on one medium.
+#[derive(Default)]
+struct Hand {
     at: Cell<(VolumeId, Lba)>,
     /// Until when it rests, since it found little.
     rests_until: Cell<Nanos>,
@@ -32,7 +39,7 @@ pub(crate) struct Demoter {
 
 impl Demoter {
     pub(crate) fn of(reactor: &Rc<Reactor>) -> Self {
-        Self { reactor: reactor.clone(), at: Cell::new((VolumeId(0), Lba(0))), rests_until: Cell::new(Nanos::ZERO) }
+        Self { reactor: reactor.clone(), hands: Default::default() }
     }
 
     /// Works until the array ends.
@@ -41,49 +48,58 @@ impl Demoter {
             return;
         }
         while !self.reactor.is_ending() {
-            let lacks_room = self.reactor.home().flash_is_full.wait();
-            if !self.temperatures().has_lacked_room() {
-                lacks_room.await;
-            } else if self.reactor.rt.now() < self.rests_until.get() {
-                either(lacks_room, self.reactor.rt.sleep_until(self.rests_until.get())).await;
-            } else {
-                self.make_room().await;
-                self.temperatures().room_was_made();
+            let lacks_room = self.reactor.home().fast_is_full.wait();
+            let lacking = || Medium::BY_SPEED.into_iter().filter(|&on| self.temperatures().has_lacked_room(on));
+            let next = lacking().map(|on| (self.hand(on).rests_until.get(), on)).min_by_key(|&(at, _)| at);
+            match next {
+                None => lacks_room.await,
+                Some((at, _)) if self.reactor.rt.now() < at => {
+                    either(lacks_room, self.reactor.rt.sleep_until(at)).await;
+                }
+                Some((_, on)) => {
+                    self.make_room(on).await;
+                    self.temperatures().room_was_made(on);
+                }
             }
         }
+    }
+
+    fn hand(&self, on: Medium) -> &Hand {
+        &self.hands[on.index()]
     }
 
     fn temperatures(&self) -> &Temperatures {
         self.reactor.shared.temperatures.as_ref().expect("nobody is sent away without")
     }
 
-    /// How much of flash is taken, in 256ths.
-    fn taken(&self) -> u64 {
-        self.reactor.shared.held.fill(Medium::Flash)
+    /// How much of a medium is taken, in 256ths.
+    fn taken(&self, on: Medium) -> u64 {
+        self.reactor.shared.held.fill(on)
     }
 
     /// Once round at most.
-    async fn make_room(&self) {
+    async fn make_room(&self, on: Medium) {
         let rule = self.temperatures().rule;
         // It may have been something else that there was no room for at that moment.
-        if self.taken() < rule.full_from {
+        if self.taken(on) < rule.full_from {
             return;
         }
-        for (volume, from) in self.volumes_from_the_hand() {
-            self.at.set((volume.id, from));
-            if !self.sweep(&volume, from, rule.full_from.saturating_sub(rule.at_a_time)).await {
+        for (volume, from) in self.volumes_from_the_hand(on) {
+            self.hand(on).at.set((volume.id, from));
+            if !self.sweep(&volume, (on, from), rule.full_from.saturating_sub(rule.at_a_time)).await {
                 return;
             }
         }
         self.temperatures().cool();
-        self.rests_until.set(self.reactor.rt.now() + rule.cools_after);
+        self.hand(on).rests_until.set(self.reactor.rt.now() + rule.cools_after);
     }
 
-    /// The hybrid volumes, each with where to begin: that at which the hand is twice, first behind the hand and last before it.
-    fn volumes_from_the_hand(&self) -> Vec<(Arc<VolumeState>, Lba)> {
-        let (hand, at) = self.at.get();
+    /// The volumes that have what is hot on a medium, each with where to begin: that at which the hand is twice, first behind the hand and
+    /// last before it.
+    fn volumes_from_the_hand(&self, on: Medium) -> Vec<(Arc<VolumeState>, Lba)> {
+        let (hand, at) = self.hand(on).at.get();
         let mut all = self.reactor.shared.volumes();
-        all.retain(|volume| volume.constraint == Constraint::Hybrid);
+        all.retain(|volume| volume.constraint.tiers().is_some_and(|tiers| tiers.fast() == on));
         let next = all.partition_point(|volume| volume.id < hand);
         all.rotate_left(next);
         let begin = |volume: Arc<VolumeState>| {
@@ -94,18 +110,18 @@ impl Demoter {
         all.into_iter().map(begin).chain(again.map(|volume| (volume, Lba(0)))).collect()
     }
 
-    /// Sends away the cold blocks of a volume until no more than `goal` of flash is taken; says whether the hand goes on.
-    async fn sweep(&self, volume: &VolumeState, from: Lba, goal: u64) -> bool {
+    /// Sends away the cold blocks that a volume has on a medium until no more than `goal` of that is taken; says whether the hand goes on.
+    async fn sweep(&self, volume: &VolumeState, (on, from): (Medium, Lba), goal: u64) -> bool {
         let (mut from, mut found) = (from, Vec::new());
         while let Some(next) = volume.controller.next_known(from, Lba(volume.blocks()), &mut found) {
             for (lba, entry) in found.drain(..) {
-                if self.is_cold_on_flash(volume, lba, entry) && !self.send_away(volume, lba, entry).await {
+                if self.is_cold(volume, (lba, entry), on) && !self.send_away(volume, lba, entry).await {
                     return false;
                 }
             }
             from = next;
-            self.at.set((volume.id, from));
-            if self.reactor.is_ending() || volume.is_gone() || self.taken() <= goal {
+            self.hand(on).at.set((volume.id, from));
+            if self.reactor.is_ending() || volume.is_gone() || self.taken(on) <= goal {
                 return false;
             }
             self.reactor.rt.yield_now().await;
@@ -113,16 +129,17 @@ impl Demoter {
         true
     }
 
-    fn is_cold_on_flash(&self, volume: &VolumeState, lba: Lba, entry: MapEntry) -> bool {
+    /// Whether a block lies on a medium and should leave that.
+    fn is_cold(&self, volume: &VolumeState, (lba, entry): (Lba, MapEntry), on: Medium) -> bool {
         let segments = &self.reactor.shared.segments;
         // It may have left with its page.
         entry.is_mapped()
             && volume.controller.is_still(lba, entry)
-            && segments.medium(segments.of(entry.pba())) == Medium::Flash
-            && leaves_flash(&self.reactor, volume, lba, Medium::Flash)
+            && segments.medium(segments.of(entry.pba())) == on
+            && cools_to(&self.reactor, volume, lba, on).is_some()
     }
 
-    /// Moves a block to a disk, with its page if it is of one; says whether to go on with others.
+    /// Moves a block to the slower medium, with its page if it is of one; says whether to go on with others.
     async fn send_away(&self, volume: &VolumeState, lba: Lba, entry: MapEntry) -> bool {
         if !volume.paging.is_by_pages() {
             return self.send_block_away(volume, lba).await;
@@ -140,7 +157,7 @@ impl Demoter {
         }
     }
 
-    /// Moves a block to a disk if it can be read and nobody writes it meanwhile; says whether to go on with others.
+    /// Moves a block to the slower medium if it can be read and nobody writes it meanwhile; says whether to go on with others.
     async fn send_block_away(&self, volume: &VolumeState, lba: Lba) -> bool {
         let reactor = &self.reactor;
         reactor.throttle(BLOCK as u64).await;

@@ -1,10 +1,10 @@
-//! Blocks of a hot range come to flash when a client's read has brought them from a disk. The paper reads them again for it, on
+//! Blocks of a hot range come to the faster of their volume's media when a client's read has brought them from a slower one. The paper reads them again for it, on
 //! another thread; here they are in memory anyway, and a move costs its write.
 
 use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_types::{Constraint, Lba, Medium};
+use cygnus_types::{Lba, Medium};
 
 use crate::counters::count;
 use crate::hybrid::temperatures::Temperatures;
@@ -22,16 +22,16 @@ const MOST: usize = 64;
 pub(crate) struct Promoter<'a> {
     reactor: &'a Rc<Reactor>,
     temperatures: &'a Temperatures,
+    /// Where what is hot goes.
+    to: Medium,
 }
 
 impl<'a> Promoter<'a> {
     /// None where nothing of a volume is moved.
     #[inline]
     pub(crate) fn of(reactor: &'a Rc<Reactor>, volume: &VolumeState) -> Option<Self> {
-        if volume.constraint != Constraint::Hybrid {
-            return None;
-        }
-        Some(Self { reactor, temperatures: reactor.shared.temperatures.as_ref()? })
+        let tiers = volume.constraint.tiers()?;
+        Some(Self { reactor, temperatures: reactor.shared.temperatures.as_ref()?, to: tiers.fast() })
     }
 
     /// A client reads so many blocks.
@@ -47,7 +47,7 @@ impl<'a> Promoter<'a> {
     /// A device has delivered blocks.
     pub(crate) fn delivered(&self, blocks: &Delivered<'_>) {
         let shared = &self.reactor.shared;
-        if shared.medium(blocks.place.group) == Medium::Flash || !shared.held.has_medium(Medium::Flash) {
+        if !self.to.is_faster_than(shared.medium(blocks.place.group)) || !shared.held.has_medium(self.to) {
             return;
         }
         let is_hot = |nth: usize| self.temperatures.is_hot(blocks.volume.id, blocks.lba.plus(nth as u64));
@@ -67,25 +67,25 @@ impl<'a> Promoter<'a> {
 
     fn asks_for_room(&self) {
         let reactor = self.reactor;
-        if self.temperatures.lacks_room() {
+        if self.temperatures.lacks_room(self.to) {
             return;
         }
         match reactor.is_home() {
-            true => reactor.home().flash_is_full.notify(),
-            false => reactor.peers.tell_home(&reactor.rt, ToHome::FlashIsFull),
+            true => reactor.home().fast_is_full.notify(),
+            false => reactor.peers.tell_home(&reactor.rt, ToHome::FastIsFull),
         }
     }
 
-    /// Whether flash can take more that nobody bound to it.
+    /// Whether the faster medium can take more that nobody bound to it.
     fn has_room(&self) -> bool {
         let shared = &self.reactor.shared;
         let may_write = !shared.is_stopped() && !self.reactor.hold.get() && shared.clogged() == 0;
-        let is_free = shared.held.fill(Medium::Flash) < self.temperatures.rule.full_from;
-        may_write && is_free && shared.admission.is_open_on(Medium::Flash)
+        let is_free = shared.held.fill(self.to) < self.temperatures.rule.full_from;
+        may_write && is_free && shared.admission.is_open_on(self.to)
     }
 
     fn promote(&self, blocks: &Delivered<'_>, piece: &Range<usize>) -> Appended {
-        let lane = streams::lane_on(self.reactor, blocks.volume, Medium::Flash);
+        let lane = streams::lane_on(self.reactor, blocks.volume, self.to);
         let appended = blocks.rehome(self.reactor, piece.clone(), lane);
         if appended == Appended::Done {
             count(&self.reactor.shared.totals.promoted, piece.len() as u64);

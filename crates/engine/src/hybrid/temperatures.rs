@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use cygnus_policy::{HybridRule, Temperature, WARMTH_BLOCKS};
-use cygnus_types::{Lba, Nanos, VolumeId};
+use cygnus_types::{Lba, Medium, Nanos, VolumeId};
 
 use crate::write::heat::place_of;
 
@@ -18,8 +18,8 @@ pub(crate) struct Temperatures {
     epoch: AtomicU64,
     /// When the present one ends, in nanoseconds.
     ends_at: AtomicU64,
-    /// Whether something hot found no room on flash.
-    wants_room: AtomicBool,
+    /// By medium: whether something hot found no room there.
+    wants_room: [AtomicBool; Medium::ALL.len()],
 }
 
 impl Temperatures {
@@ -27,7 +27,7 @@ impl Temperatures {
     pub(crate) fn new(rule: HybridRule, usable: u64) -> Self {
         let ranges = (0..usable.div_ceil(WARMTH_BLOCKS).max(1)).map(|_| AtomicU32::default()).collect();
         let (epoch, ends_at) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { rule, ranges, epoch, ends_at, wants_room: AtomicBool::new(false) }
+        Self { rule, ranges, epoch, ends_at, wants_room: Default::default() }
     }
 
     fn place(&self, volume: VolumeId, range: u64) -> &AtomicU32 {
@@ -73,19 +73,19 @@ impl Temperatures {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Something hot finds no room on flash; says whether that was known.
-    pub(crate) fn lacks_room(&self) -> bool {
-        self.wants_room.swap(true, Ordering::Relaxed)
+    /// Something hot finds no room on a medium; says whether that was known.
+    pub(crate) fn lacks_room(&self, on: Medium) -> bool {
+        self.wants_room[on.index()].swap(true, Ordering::Relaxed)
     }
 
-    /// Whether something hot has found no room since some was made last.
-    pub(crate) fn has_lacked_room(&self) -> bool {
-        self.wants_room.load(Ordering::Relaxed)
+    /// Whether something hot has found no room on a medium since some was made there last.
+    pub(crate) fn has_lacked_room(&self, on: Medium) -> bool {
+        self.wants_room[on.index()].load(Ordering::Relaxed)
     }
 
-    /// Room was made, as far as that goes.
-    pub(crate) fn room_was_made(&self) {
-        self.wants_room.store(false, Ordering::Relaxed);
+    /// Room was made on a medium, as far as that goes.
+    pub(crate) fn room_was_made(&self, on: Medium) {
+        self.wants_room[on.index()].store(false, Ordering::Relaxed);
     }
 }
 

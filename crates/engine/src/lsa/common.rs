@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{Kind, MapEntry};
-use cygnus_types::{Lba, Medium, Paging, Pba, VolumeId};
+use cygnus_types::{Lba, Paging, Pba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS, Publish, Published};
 use crate::lsa::l2p::MapMemory;
@@ -179,12 +179,13 @@ impl Controllers {
         if left == come_to {
             return;
         }
-        come_to.into_iter().for_each(|medium| self.held.come_to(medium, 1));
-        left.into_iter().for_each(|medium| self.held.one_leaves(medium));
-        match (left, come_to) {
-            (_, Some(Medium::Disk)) => drop(of.on_disk.fetch_add(1, Ordering::Relaxed)),
-            (Some(Medium::Disk), _) => drop(of.on_disk.fetch_sub(1, Ordering::Relaxed)),
-            _ => {}
+        if let Some(medium) = come_to {
+            self.held.come_to(medium, 1);
+            of.elsewhere.come_to(medium, 1);
+        }
+        if let Some(medium) = left {
+            self.held.one_leaves(medium);
+            of.elsewhere.one_leaves(medium);
         }
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cygnus_format::{Kind, MAP_PAGE_ENTRIES, MapEntry};
-use cygnus_types::{Lba, MAX_PAGE_BLOCKS, Paging, Pba, VolumeId};
+use cygnus_types::{Lba, MAX_PAGE_BLOCKS, Medium, Paging, Pba, VolumeId};
 
 use crate::lsa::l2p::{MOST_BLOCKS, Map, MapMemory};
 use crate::lsa::order::REGION_BLOCKS;
 use crate::lsa::paged::Paged;
+use crate::space::held::Elsewhere;
 
 /// Largest volume in blocks: 64 TiB. A bound on the root of the map, not on the format.
 pub const MAX_VOLUME_BLOCKS: u64 = MOST_BLOCKS;
@@ -61,14 +62,14 @@ pub(crate) struct Controller {
     /// Blocks that hold data, those counted of which it is lost.
     pub(super) held: AtomicU64,
     /// Of these, those on disks, where media are counted.
-    pub(super) on_disk: AtomicU64,
+    pub(super) elsewhere: Elsewhere,
 }
 
 impl Controller {
     pub(super) fn new(volume: VolumeId, paging: Paging, in_doubt: bool, memory: &Arc<MapMemory>) -> Self {
-        let (map, held, on_disk) = (Map::new(memory.clone()), AtomicU64::new(0), AtomicU64::new(0));
+        let (map, held, elsewhere) = (Map::new(memory.clone()), AtomicU64::new(0), Elsewhere::default());
         let pages = paging.is_by_pages().then(|| Paged::new(paging, memory.clone()));
-        Self { volume, map, pages, in_doubt: AtomicBool::new(in_doubt), held, on_disk }
+        Self { volume, map, pages, in_doubt: AtomicBool::new(in_doubt), held, elsewhere }
     }
 
     /// Where a block is, and what it must match: by itself, or its page as a whole.
@@ -185,9 +186,9 @@ impl Controller {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// Of the blocks that hold data, those that are not on disks, where media are counted.
-    pub(crate) fn held_on_flash(&self) -> u64 {
-        self.held().saturating_sub(self.on_disk.load(Ordering::Relaxed))
+    /// Of the blocks that hold data, those on a medium, where media are counted.
+    pub(crate) fn held_on(&self, medium: Medium) -> u64 {
+        self.elsewhere.on(medium, self.held())
     }
 
     /// Blocks of which something is known; a moment ago.

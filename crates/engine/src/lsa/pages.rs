@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use cygnus_format::{
     Entry, Kind, Layout, MAP_PAGE_ENTRIES, MapEntry, MapPage, PACKED_ENTRIES, PackedError, PackedPage,
 };
-use cygnus_types::{BLOCK, Lba, Medium, Pba, VolumeId};
+use cygnus_types::{BLOCK, Lba, Pba, VolumeId};
 
 use crate::lsa::controller::{Controller, MAX_VOLUME_BLOCKS};
 use crate::lsa::l2p::{PAGE_ENTRIES, push_mapped};
@@ -173,7 +173,7 @@ pub(crate) struct PageReader {
 }
 
 impl PageReader {
-    /// For the maps of `volumes`; with `media`, blocks on disks are counted for each.
+    /// For the maps of `volumes`; with `media`, blocks are counted by medium for each.
     pub(super) fn new(mut volumes: Vec<Arc<VolumeState>>, media: Option<Arc<SegmentTable>>) -> Self {
         volumes.sort_unstable_by_key(|volume| volume.id);
         Self { volumes, tally: Tally::default(), media }
@@ -229,9 +229,9 @@ impl PageReader {
         if entry.is_mapped() && !self.tally.add(layout, entry.pba()) {
             return Err(PageError::Nowhere { volume: of.name.clone(), lba, pba: entry.pba() });
         }
-        let is_on_disk = |media: &SegmentTable| media.medium(self.tally.last()) == Medium::Disk;
-        let on_disk = entry.is_mapped() && self.media.as_deref().is_some_and(is_on_disk);
-        of.controller.on_disk.fetch_add(u64::from(on_disk), Ordering::Relaxed);
+        if let Some(media) = self.media.as_deref().filter(|_| entry.is_mapped()) {
+            of.controller.elsewhere.come_to(media.medium(self.tally.last()), 1);
+        }
         of.controller.held.fetch_add(u64::from(entry.is_held()), Ordering::Relaxed);
         Ok(())
     }
@@ -239,9 +239,9 @@ impl PageReader {
     /// The entry of a page that was counted for a block is hidden by what is known of the block by itself.
     fn count_off(&mut self, layout: &Layout, of: &VolumeState, entry: MapEntry) {
         self.tally.remove(layout, entry.pba());
-        let is_on_disk = |media: &SegmentTable| media.medium(media.of(entry.pba())) == Medium::Disk;
-        let on_disk = self.media.as_deref().is_some_and(is_on_disk);
-        of.controller.on_disk.fetch_sub(u64::from(on_disk), Ordering::Relaxed);
+        if let Some(media) = self.media.as_deref() {
+            of.controller.elsewhere.one_leaves(media.medium(media.of(entry.pba())));
+        }
         of.controller.held.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -289,7 +289,7 @@ impl PageReader {
         entries: impl Iterator<Item = (Lba, MapEntry)>,
     ) -> Result<Option<&VolumeState>, PageError> {
         let Ok(at) = self.volumes.binary_search_by_key(&id, |volume| volume.id) else { return Ok(None) };
-        let (volume, mut held, mut on_disk) = (&self.volumes[at], 0, 0);
+        let (volume, mut held) = (&self.volumes[at], 0);
         for (lba, entry) in entries {
             if lba.0 >= MAX_VOLUME_BLOCKS {
                 return Err(PageError::Beyond { volume: id, lba });
@@ -300,12 +300,12 @@ impl PageReader {
             if entry.is_mapped() && !self.tally.add(layout, entry.pba()) {
                 return Err(PageError::Nowhere { volume: volume.name.clone(), lba, pba: entry.pba() });
             }
-            let is_on_disk = |media: &SegmentTable| media.medium(self.tally.last()) == Medium::Disk;
-            on_disk += u64::from(entry.is_mapped() && self.media.as_deref().is_some_and(is_on_disk));
+            if let Some(media) = self.media.as_deref().filter(|_| entry.is_mapped()) {
+                volume.controller.elsewhere.come_to(media.medium(self.tally.last()), 1);
+            }
             held += u64::from(entry.is_held());
         }
         volume.controller.held.fetch_add(held, Ordering::Relaxed);
-        volume.controller.on_disk.fetch_add(on_disk, Ordering::Relaxed);
         Ok(Some(volume))
     }
 

@@ -36,8 +36,10 @@ impl Ground {
         let layout =
             Layout::new(geometry, [(geometry.raid(), [Extent { first: 0, frames: 64 }])]).expect("it is sound");
         let layout = Arc::new(NewestLayout::new(layout));
-        let (segments, held) =
-            (Arc::new(SegmentTable::new(layout.clone())), Arc::new(Held::new(Usable([Some(BLOCKS), None]))));
+        let (segments, held) = (
+            Arc::new(SegmentTable::new(layout.clone())),
+            Arc::new(Held::new(Usable([Some(BLOCKS), None, None, None]))),
+        );
         let controllers = Controllers::new(MapRule::default(), 1, segments.clone(), held.clone());
         Self { layout, segments, held, controllers }
     }

@@ -14,7 +14,7 @@ use crate::recover::media::{NewGroup, check_mix, groups_of};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::recover::zones::{alignment, refuse_zoned};
 use crate::space::protections::{CLIENTS_PARITY, Protections, raid_value};
-use crate::space::usable::{CLEANING, PARITY_FIXED, STREAMS, policies_of, usable_blocks};
+use crate::space::usable::{CLEANING, CLEANING_ON, PARITY_FIXED, STREAMS, policies_of, usable_blocks};
 use crate::work::Work;
 use crate::write::beside;
 use crate::write::transient::LEAST_BLOCKS;
@@ -45,6 +45,8 @@ pub struct CreateOptions {
     pub stripe_rows: Option<u32>,
     /// Which segments are cleaned first; `None`: as the preset has it.
     pub victim: Option<Victim>,
+    /// The same of groups on these media, where it is another rule.
+    pub victim_on: Vec<(Medium, Victim)>,
     /// Which of clients' writes share segments; `None`: as the preset has it.
     pub streams: Option<Streams>,
     /// Size of a segment column; `None`: chosen by the size of the devices.
@@ -76,6 +78,7 @@ impl CreateOptions {
             raid_on: Vec::new(),
             placement: None,
             victim: None,
+            victim_on: Vec::new(),
             streams: None,
             chunk: ByteSize(64 << 10),
             stripe_rows: None,
@@ -229,6 +232,10 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     check_sizes(devices, &geometry)?;
     let placement = options.placement.unwrap_or(preset.policies().parity);
     let cleaning = options.victim.map(|rule| PolicyValue { name: CLEANING.into(), value: rule.to_number() });
+    let cleaning_on = options
+        .victim_on
+        .iter()
+        .map(|(medium, rule)| Some(PolicyValue { name: CLEANING_ON[medium.index()].into(), value: rule.to_number() }));
     let streams = options.streams.map(|streams| PolicyValue { name: STREAMS.into(), value: streams.to_number() });
     let is_set = |name: &str, set: bool| set.then(|| PolicyValue { name: name.into(), value: 1 });
     let fixed = is_set(PARITY_FIXED, placement == ParityPlacement::Fixed);
@@ -236,15 +243,19 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     let buffer = is_set(PARITY_BUFFER, until_full == UntilFull::ParityBuffer);
     let oob = devices.iter().map(|device| rt.capabilities(device.ix).oob_bytes);
     let beside = is_set(DESCRIBED_BESIDE, beside::is_wanted(until_full, oob));
-    let [on_flash, on_disk] = Medium::ALL.map(|medium| {
+    let raids_on = Medium::ALL.map(|medium| {
         let of_its_own = Some(raid_on(medium)).filter(|&raid| raid != widest);
         of_its_own.map(|raid| PolicyValue { name: RAID_ON[medium.index()].into(), value: raid_value(raid) })
     });
     let clients = options.clients_parity.map(|m| PolicyValue { name: CLIENTS_PARITY.into(), value: m.into() });
     Protections::alike(geometry, options.clients_parity.unwrap_or(geometry.parity))
         .map_err(|error| ArrayError::Invalid(error.to_string()))?;
-    let mut policies: Vec<_> =
-        [cleaning, clients, streams, fixed, inside, buffer, beside, on_flash, on_disk].into_iter().flatten().collect();
+    let mut policies: Vec<_> = [cleaning, clients, streams, fixed, inside, buffer, beside]
+        .into_iter()
+        .chain(raids_on)
+        .chain(cleaning_on)
+        .flatten()
+        .collect();
     policies.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let mut state = ArrayState {
         name: options.name.clone(),
@@ -264,7 +275,8 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         in_place: None,
     };
     let policies = policies_of(&state)?;
-    if !options.raid_on.is_empty() && !policies.mixes_media {
+    let differs_by_medium = !options.raid_on.is_empty() || !options.victim_on.is_empty();
+    if differs_by_medium && !policies.mixes_media {
         return invalid(format!(
             "preset {} takes all groups for alike, and they cannot differ by medium",
             preset.name()
@@ -285,8 +297,10 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     if let Some(medium) = Medium::ALL.into_iter().find(|medium| usable.0[medium.index()] == Some(0)) {
         let on_it = state.groups.iter().filter(|group| group.medium == medium);
         let segments: u32 = on_it.map(GroupDesc::segments).sum();
+        let are_on_several = state.groups.iter().any(|group| group.medium != medium);
+        let on_it = if are_on_several { format!(" on {medium}") } else { String::new() };
         return invalid(format!(
-            "{segments} segments leave nothing for volumes: use larger devices or a smaller segment size"
+            "{segments} segments{on_it} leave nothing for volumes: use larger devices or a smaller segment size"
         ));
     }
     Ok(state)

@@ -1,6 +1,6 @@
 //! What R-groups store on: as their members say, or as somebody says for them.
 
-use cygnus_format::{ArrayState, GroupState, Raid};
+use cygnus_format::{ArrayState, GroupDesc, GroupState, Raid};
 use cygnus_policy::Policies;
 use cygnus_runtime::{DeviceClass, DeviceInfo, Runtime};
 use cygnus_types::Medium;
@@ -92,6 +92,8 @@ fn asked(
     }
 }
 
+/// What a device says that it stores on. Devices tell flash from disks, and no more: that it is faster flash, or that disks with zones are to
+/// be kept apart from those without, somebody has to say.
 fn medium_of(rt: &Runtime, device: &DeviceInfo) -> Option<Medium> {
     match rt.capabilities(device.ix).class {
         DeviceClass::Flash => Some(Medium::Flash),
@@ -105,19 +107,18 @@ fn medium_of(rt: &Runtime, device: &DeviceInfo) -> Option<Medium> {
 /// # Errors
 /// When they are on several, and the array's preset does not keep these apart.
 pub(crate) fn check_mix(state: &ArrayState, policies: &Policies) -> Result<(), ArrayError> {
-    let in_use = |medium| {
-        let is_on = |(_, group): &(usize, &cygnus_format::GroupDesc)| {
-            group.medium == medium && matches!(group.state, GroupState::InService | GroupState::Joining)
-        };
-        state.groups.iter().enumerate().find(is_on).map(|(number, _)| number)
-    };
-    let [flash, disk] = Medium::ALL.map(in_use);
-    match (flash, disk) {
-        (Some(flash), Some(disk)) if !policies.mixes_media => Err(ArrayError::Invalid(format!(
-            "R-group {flash} is on flash and R-group {disk} on disks, and preset {} takes all groups for alike: give groups on one \
-             medium, say that all count as one (--media flash), or use preset salsa, which keeps media apart",
+    let in_use = state.groups.iter().enumerate().filter(|(_, group)| {
+        matches!(group.state, GroupState::InService | GroupState::Joining) && !policies.mixes_media
+    });
+    let of = |(number, group): (usize, &GroupDesc)| (number, group.medium);
+    let mut in_use = in_use.map(of);
+    let Some((first, medium)) = in_use.next() else { return Ok(()) };
+    match in_use.find(|(_, on)| *on != medium) {
+        None => Ok(()),
+        Some((other, on)) => Err(ArrayError::Invalid(format!(
+            "R-group {first} is on {medium} and R-group {other} on {on}, and preset {} takes all groups for alike: give groups on one \
+             medium, say that all count as one (--media {medium}), or use preset salsa, which keeps media apart",
             state.preset
         ))),
-        _ => Ok(()),
     }
 }

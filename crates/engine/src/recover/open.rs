@@ -350,9 +350,9 @@ fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
     }
 }
 
-/// How many lanes of a reactor may be written to before the array is opened again.
+/// How many lanes of a reactor are written to. Should a group on another medium be added, what its lanes keep is reserved as they go.
 fn lanes_used(shared: &Shared) -> usize {
-    let is_there = |medium| shared.policies.mixes_media || shared.held.has_medium(medium);
+    let is_there = |medium| shared.held.has_medium(medium);
     let may_be_used = |lane: &&Lane| lane.is_of(shared.policies.streams) && lane.medium().is_none_or(is_there);
     Lane::ALL.iter().filter(may_be_used).count()
 }
@@ -442,7 +442,8 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     fresh_volumes(state, &shared.controllers).into_iter().for_each(|volume| shared.add_volume(volume));
     let space = Space::new(&shared, root.map_or(1, |r| r.next_segment_seq));
     let capacity = Medium::ALL.map(|medium| shared.protections.on(medium).capacity_as_promised());
-    let candidates = Candidates::new(shared.policies.cleaning, shared.policies.victim, capacity);
+    let rules = Medium::ALL.map(|medium| shared.policies.victim_on(medium));
+    let candidates = Candidates::new(shared.policies.cleaning, rules, capacity);
     let home = Home::new(space, Cleaning::new(candidates), state.clone(), *array, *generation);
     Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))
 }

@@ -106,6 +106,7 @@ fn lanes(reactor: &Rc<Reactor>, volume: &VolumeState, rescue: &Rescue) -> (Lane,
         let has_segment = || reactor.writer(Lane::Clients(*on)).borrow_mut().has_segment(reactor);
         has_segment() || reactor.home().space.borrow().may_give(&reactor.shared, *on)
     };
-    let allowed = [medium, medium.other()].into_iter().filter(|&on| on == medium || volume.constraint.allows(on));
+    let allowed =
+        volume.constraint.offers(medium).into_iter().filter(|&on| on == medium || volume.constraint.allows(on));
     (usual, allowed.filter(|&on| reactor.shared.held.has_medium(on)).find(can).map(Lane::Clients))
 }

@@ -138,16 +138,18 @@ impl Array {
 
     fn check_new(&self, devices: &[DeviceInfo]) -> Result<(), GroupError> {
         let reactor = &self.reactor;
-        let [raid, others] = Medium::ALL.map(|medium| reactor.shared.protections.on(medium).as_promised().raid());
+        let raids = Medium::ALL.map(|medium| reactor.shared.protections.on(medium).as_promised().raid());
+        let (raid, widest) = (raids[0], raids.into_iter().map(Raid::width).max().unwrap_or(1));
         let (given, width) = (devices.len(), usize::from(raid.width()));
-        if devices.is_empty() || raid == others && !given.is_multiple_of(width) {
+        let are_alike = raids.iter().all(|other| *other == raid);
+        if devices.is_empty() || are_alike && !given.is_multiple_of(width) {
             let (data, parity) = (raid.data, raid.parity);
             return Err(GroupError::NotWhole { data, parity, width, given, over: given % width });
         }
         let state = reactor.home().state.borrow();
         let there = || state.groups.iter().filter(|group| group.state != GroupState::Retired);
         // Where groups differ in width, the layout tells of too many members.
-        let groups = there().count() + given.div_ceil(raid.width().max(others.width()).into());
+        let groups = there().count() + given.div_ceil(widest.into());
         let members = there().map(|group| group.members.len()).sum::<usize>() + given;
         if groups > MAX_GROUPS || members > MAX_MEMBERS {
             return Err(GroupError::TooMany { groups, members });

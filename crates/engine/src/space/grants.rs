@@ -82,10 +82,10 @@ impl Reactor {
             Pace { delay: pressure.delay_per_block(view), interval: of_turn.max(of_gain), period }
         };
         self.shared.admission.set(match self.shared.held.only_medium() {
-            Some(medium) => [pace(medium, &views, &released); Medium::ALL.len()],
+            Some(medium) => Medium::ALL.map(|on| (on == medium).then(|| pace(medium, &views, &released))),
             None => Medium::ALL.map(|medium| {
                 let on_it = |views: &[GroupView]| on_medium(&self.shared, views, medium);
-                pace(medium, &on_it(&views), &on_it(&released))
+                self.shared.held.has_medium(medium).then(|| pace(medium, &on_it(&views), &on_it(&released)))
             }),
         });
     }

@@ -21,6 +21,38 @@ impl Usable {
     }
 }
 
+/// Blocks on media other than flash. All others are on flash, those of which the data is lost too.
+#[derive(Default)]
+pub(crate) struct Elsewhere([AtomicU64; Medium::ALL.len()]);
+
+impl Elsewhere {
+    /// So many blocks more lie on a medium.
+    #[inline]
+    pub(crate) fn come_to(&self, medium: Medium, blocks: u64) {
+        if medium != Medium::Flash {
+            self.0[medium.index()].fetch_add(blocks, Ordering::Relaxed);
+        }
+    }
+
+    /// A block lies there no longer.
+    #[inline]
+    pub(crate) fn one_leaves(&self, medium: Medium) {
+        if medium != Medium::Flash {
+            self.0[medium.index()].fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Blocks on a medium, of so many in all.
+    #[inline]
+    pub(crate) fn on(&self, medium: Medium, all: u64) -> u64 {
+        let on = |medium: Medium| self.0[medium.index()].load(Ordering::Relaxed);
+        match medium {
+            Medium::Flash => all.saturating_sub(Medium::ALL.map(on).iter().sum()),
+            Medium::Disk | Medium::Nvm | Medium::Smr => on(medium),
+        }
+    }
+}
+
 /// See the module's text.
 pub(crate) struct Held {
     /// Blocks that volumes may hold in all.
@@ -29,11 +61,11 @@ pub(crate) struct Held {
     usable_on: [AtomicU64; Medium::ALL.len()],
     /// The media that some group is on which takes part, a bit each.
     media: AtomicU8,
-    /// Whether blocks are counted by medium: media are kept apart, and a group was on disks at some time since the array was
-    /// opened. Else all blocks are on the only medium.
+    /// Whether blocks are counted by medium: media are kept apart, and a group was on another one than flash at some time since the array
+    /// was opened. Else all blocks are on the only medium.
     counts_media: AtomicBool,
-    /// Blocks on disks, where these are counted. All others are on flash, those of which the data is lost too.
-    on_disk: AtomicU64,
+    /// Blocks by medium, where these are counted.
+    elsewhere: Elsewhere,
     /// Those that they hold, those counted of which the data is lost.
     blocks: AtomicU64,
     /// Whether a checkpoint is writing the maps.
@@ -49,7 +81,7 @@ impl Held {
             usable_on: Default::default(),
             media: AtomicU8::new(0),
             counts_media: AtomicBool::new(false),
-            on_disk: AtomicU64::new(0),
+            elsewhere: Elsewhere::default(),
             blocks: AtomicU64::new(0),
             map_is_written: AtomicBool::new(false),
             unmapped_meanwhile: AtomicU64::new(0),
@@ -89,11 +121,8 @@ impl Held {
     /// The medium that all groups are on which take part; `None`: they are on several.
     #[inline]
     pub(crate) fn only_medium(&self) -> Option<Medium> {
-        match self.media.load(Ordering::Relaxed) {
-            0b01 => Some(Medium::Flash),
-            0b10 => Some(Medium::Disk),
-            _ => None,
-        }
+        let media = self.media.load(Ordering::Relaxed);
+        media.is_power_of_two().then(|| Medium::ALL[media.trailing_zeros() as usize])
     }
 
     /// The media that groups are on which take part.
@@ -110,14 +139,10 @@ impl Held {
     /// Blocks that are held on a medium.
     #[inline]
     pub(crate) fn on(&self, medium: Medium) -> u64 {
-        let on_disk = match self.counts_media() {
-            true => self.on_disk.load(Ordering::Relaxed),
-            false if self.only_medium() == Some(Medium::Disk) => self.blocks(),
+        match self.counts_media() {
+            true => self.elsewhere.on(medium, self.blocks()),
+            false if self.only_medium().unwrap_or_default() == medium => self.blocks(),
             false => 0,
-        };
-        match medium {
-            Medium::Disk => on_disk,
-            Medium::Flash => self.blocks().saturating_sub(on_disk),
         }
     }
 
@@ -138,7 +163,7 @@ impl Held {
         self.counts_media.load(Ordering::Relaxed)
     }
 
-    /// Media are kept apart, and a group is on disks of which nothing has been given out yet.
+    /// Media are kept apart, and a group is on another one than flash of which nothing has been given out yet.
     pub(crate) fn count_media(&self) {
         self.counts_media.store(true, Ordering::Relaxed);
     }
@@ -146,17 +171,13 @@ impl Held {
     /// So many blocks more lie on a medium.
     #[inline]
     pub(crate) fn come_to(&self, medium: Medium, blocks: u64) {
-        if medium == Medium::Disk {
-            self.on_disk.fetch_add(blocks, Ordering::Relaxed);
-        }
+        self.elsewhere.come_to(medium, blocks);
     }
 
     /// A block lies there no longer.
     #[inline]
     pub(crate) fn one_leaves(&self, medium: Medium) {
-        if medium == Medium::Disk {
-            self.on_disk.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.elsewhere.one_leaves(medium);
     }
 
     /// Whether so many blocks more can be held at once.
@@ -209,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_is_unmapped_while_the_maps_are_written_makes_room_afterwards() {
-        let held = Held::new(Usable([Some(3), None]));
+        let held = Held::new(Usable([Some(3), None, None, None]));
         held.add(3);
         assert!(!held.has_room(1) && !held.has_room_after_checkpoint());
         held.begin_writing_maps();
@@ -221,27 +242,38 @@ mod tests {
 
     #[test]
     fn each_medium_has_its_own_room() {
-        let held = Held::new(Usable([Some(4), Some(10)]));
+        let held = Held::new(Usable([Some(4), Some(10), None, Some(6)]));
         held.count_media();
-        held.add(5);
+        held.add(6);
         held.come_to(Medium::Disk, 3);
         held.come_to(Medium::Flash, 2);
-        assert_eq!(Medium::ALL.map(|medium| held.on(medium)), [2, 3]);
+        held.come_to(Medium::Smr, 1);
+        assert_eq!(Medium::ALL.map(|medium| held.on(medium)), [2, 3, 0, 1]);
         assert!(held.has_room_on(Medium::Flash, 2) && !held.has_room_on(Medium::Flash, 3));
         held.one_leaves(Medium::Disk);
-        assert_eq!(Medium::ALL.map(|medium| (held.on(medium), held.fill(medium))), [(3, 192), (2, 51)]);
-        assert_eq!((held.usable(), held.only_medium()), (14, None));
-        held.set_usable(Usable([None, Some(10)]));
+        let filled = Medium::ALL.map(|medium| (held.on(medium), held.fill(medium)));
+        assert_eq!(
+            filled,
+            [(3, 192), (2, 51), (0, 0), (1, 42)],
+            "what has left a medium without coming to another lies on flash"
+        );
+        assert_eq!((held.usable(), held.only_medium()), (20, None));
+        assert_eq!(held.media().collect::<Vec<_>>(), [Medium::Flash, Medium::Disk, Medium::Smr]);
+        held.set_usable(Usable([None, Some(10), None, None]));
         assert_eq!((held.usable(), held.only_medium()), (10, Some(Medium::Disk)));
         assert!(!held.has_room_on(Medium::Flash, 1) && !held.has_medium(Medium::Flash));
     }
 
     #[test]
     fn where_media_are_not_kept_apart_all_is_on_the_only_one() {
-        for (usable, on) in [([Some(9), None], [5, 0]), ([None, Some(9)], [0, 5])] {
-            let held = Held::new(Usable(usable));
+        for only in Medium::ALL {
+            let held = Held::new(Usable(Medium::ALL.map(|medium| (medium == only).then_some(9))));
             held.add(5);
-            assert_eq!(Medium::ALL.map(|medium| held.on(medium)), on);
+            assert_eq!(held.only_medium(), Some(only));
+            assert_eq!(
+                Medium::ALL.map(|medium| held.on(medium)),
+                Medium::ALL.map(|medium| if medium == only { 5 } else { 0 })
+            );
         }
     }
 }

@@ -46,8 +46,8 @@ pub(crate) struct Space {
     /// The turn of the group that was cleaned last.
     pub turn: CleaningTurn,
     pub next_segment_seq: u64,
-    /// In an array on two media, the group that takes the writes on the medium that `front_end` is not on.
-    front_end_beside: Option<usize>,
+    /// In an array on several media, the groups that take the writes on those that `front_end` is not on, by medium.
+    front_ends_beside: [Option<usize>; Medium::ALL.len()],
     /// Writers that wait for a segment.
     pub starving: u32,
     /// Of these, clients', by the medium that it is to be on.
@@ -114,7 +114,7 @@ impl Space {
             by_segments: false,
             turn: CleaningTurn::default(),
             next_segment_seq,
-            front_end_beside: None,
+            front_ends_beside: [None; Medium::ALL.len()],
             starving: 0,
             starving_on: [0; Medium::ALL.len()],
             clogged: false,
@@ -214,7 +214,7 @@ impl Space {
     /// What a group is doing.
     pub(crate) fn role(&self, group: usize) -> GroupRole {
         match () {
-            () if self.front_end == group || self.front_end_beside == Some(group) => GroupRole::FrontEnd,
+            () if self.front_end == group || self.front_ends_beside.contains(&Some(group)) => GroupRole::FrontEnd,
             () if self.is_cleaned(group) => GroupRole::Cleaning,
             () => GroupRole::BackEnd,
         }
@@ -419,7 +419,7 @@ impl Space {
         let medium = |group: usize| shared.medium(group_id(group));
         let before = match medium(self.front_end) == medium(chosen) {
             true => Some(std::mem::replace(&mut self.front_end, chosen)),
-            false => self.front_end_beside.replace(chosen),
+            false => self.front_ends_beside[medium(chosen).index()].replace(chosen),
         };
         if before.is_some_and(|before| before != chosen) {
             count(&shared.totals.rotations, 1);

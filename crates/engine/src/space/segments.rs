@@ -135,10 +135,7 @@ impl SegmentTable {
     /// What a segment's group stores on.
     #[inline]
     pub(crate) fn medium(&self, seg: SegIx) -> Medium {
-        match self.at(seg).medium.load(Ordering::Acquire) {
-            0 => Medium::Flash,
-            _ => Medium::Disk,
-        }
+        Medium::from_byte(self.at(seg).medium.load(Ordering::Acquire)).expect("what was stored is a medium")
     }
 
     /// Says what a group stores on; while an array is opened.

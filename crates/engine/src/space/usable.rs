@@ -20,7 +20,10 @@ pub fn policies_of(state: &ArrayState) -> Result<Policies, ArrayError> {
         why: error.to_string(),
     })?;
     let mut policies = preset.policies();
-    policies.victim = chosen_rule(state)?.unwrap_or(policies.victim);
+    policies.victim = chosen_rule(state, CLEANING)?.unwrap_or(policies.victim);
+    for medium in Medium::ALL {
+        policies.victim_on[medium.index()] = chosen_rule(state, CLEANING_ON[medium.index()])?;
+    }
     policies.streams = chosen_streams(state, &policies)?;
     let fixed = state.policies.iter().any(|p| p.name == PARITY_FIXED && p.value != 0);
     policies.parity = if fixed { ParityPlacement::Fixed } else { ParityPlacement::Rotated };
@@ -37,9 +40,9 @@ pub fn until_full_of(state: &ArrayState) -> UntilFull {
     }
 }
 
-/// The rule by which cleaning chooses its victims, if the array was made with one of its own.
-fn chosen_rule(state: &ArrayState) -> Result<Option<Victim>, ArrayError> {
-    let Some(chosen) = state.policies.iter().find(|p| p.name == CLEANING) else { return Ok(None) };
+/// The rule by which cleaning chooses its victims, if the array was made with one of its own under that name.
+fn chosen_rule(state: &ArrayState, name: &str) -> Result<Option<Victim>, ArrayError> {
+    let Some(chosen) = state.policies.iter().find(|p| p.name == name) else { return Ok(None) };
     let rule = Victim::from_number(chosen.value).ok_or_else(|| ArrayError::Format {
         device: state.name.clone(),
         why: format!(
@@ -154,6 +157,10 @@ pub(crate) fn usable_of(
 
 /// Policy parameter under which the rule of cleaning is recorded where it is not the preset's: [`Victim::to_number`].
 pub(crate) const CLEANING: &str = "cleaning";
+
+/// The same, by medium, for groups there. A program that does not know of it cleans them as all others, which harms nothing.
+pub(crate) const CLEANING_ON: [&str; Medium::ALL.len()] =
+    ["flash-cleaning", "disk-cleaning", "nvm-cleaning", "smr-cleaning"];
 
 /// Policy parameter under which it is recorded which writes share segments where it is not as the preset has it: [`Streams::to_number`].
 pub(crate) const STREAMS: &str = "streams";

@@ -1,7 +1,7 @@
 //! Back-pressure: writers are let in one after the other, at the pace at which space comes back, and each waits a little
 //! more when space is nearly gone. Nobody runs into a wall, and throughput is what cleaning gives.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cygnus_types::{Medium, Nanos};
 
@@ -20,13 +20,19 @@ pub(crate) struct Pace {
     pub period: Nanos,
 }
 
-/// The doors, for all reactors.
+/// The doors, for all reactors: one to each medium on which groups are.
 #[derive(Default)]
-pub(crate) struct Admission([Door; Medium::ALL.len()]);
+pub(crate) struct Admission {
+    doors: [Door; Medium::ALL.len()],
+    /// Whether writers wait at any of them.
+    any_is_shut: AtomicBool,
+}
 
 /// The door to a medium. All times are in nanoseconds.
 #[derive(Default)]
 struct Door {
+    /// Whether groups are on the medium.
+    is_there: AtomicBool,
     delay: AtomicU64,
     interval: AtomicU64,
     period: AtomicU64,
@@ -66,12 +72,12 @@ impl Admission {
     /// Whether writers need not wait.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
-        self.0.iter().all(Door::is_open)
+        !self.any_is_shut.load(Ordering::Relaxed)
     }
 
     /// The same for those who write to one medium.
     pub(crate) fn is_open_on(&self, medium: Medium) -> bool {
-        self.0[medium.index()].is_open()
+        self.doors[medium.index()].is_open()
     }
 
     /// Delay of each block while space is short, on the medium where it is longest.
@@ -85,26 +91,28 @@ impl Admission {
     }
 
     fn longest(&self, of: impl Fn(Pace) -> Nanos) -> Nanos {
-        self.0.iter().map(|door| of(door.pace())).max().unwrap_or(Nanos::ZERO)
+        self.doors.iter().map(|door| of(door.pace())).max().unwrap_or(Nanos::ZERO)
     }
 
-    /// Sets the paces, by medium; of a medium that no group is on, that of the other one.
-    pub(crate) fn set(&self, paces: [Pace; Medium::ALL.len()]) {
-        for (door, pace) in self.0.iter().zip(paces) {
+    /// Sets the paces, by medium; `None`: no group is on it.
+    pub(crate) fn set(&self, paces: [Option<Pace>; Medium::ALL.len()]) {
+        for (door, pace) in self.doors.iter().zip(paces) {
+            door.is_there.store(pace.is_some(), Ordering::Relaxed);
+            let pace = pace.unwrap_or_default();
             door.delay.store(pace.delay.0, Ordering::Relaxed);
             door.interval.store(pace.interval.0, Ordering::Relaxed);
             door.period.store(pace.period.0, Ordering::Relaxed);
         }
+        self.any_is_shut.store(!self.doors.iter().all(Door::is_open), Ordering::Relaxed);
     }
 
-    /// How long the writer of so many blocks waits from now on, who names a medium or takes any: that where he waits least.
+    /// How long the writer of so many blocks waits from now on, who names a medium or takes any: that where he waits least. The same where no
+    /// group is on the medium that he names.
     pub(crate) fn wait_for(&self, blocks: u64, medium: Option<Medium>, now: Nanos) -> Nanos {
-        let [flash, disk] = Medium::ALL.map(|medium| self.0[medium.index()].pace());
-        let least =
-            if (flash.interval, flash.delay) <= (disk.interval, disk.delay) { Medium::Flash } else { Medium::Disk };
-        // Where both are alike there is one medium, and one door for all.
-        let medium = medium.filter(|_| flash != disk).unwrap_or(least);
-        self.0[medium.index()].wait_for(blocks, now)
+        let is_there = |door: &&Door| door.is_there.load(Ordering::Relaxed);
+        let its = medium.map(|medium| &self.doors[medium.index()]).filter(is_there);
+        let least = || self.doors.iter().filter(is_there).min_by_key(|door| (door.pace().interval, door.pace().delay));
+        its.or_else(least).map_or(Nanos::ZERO, |door| door.wait_for(blocks, now))
     }
 }
 
@@ -117,7 +125,7 @@ mod tests {
         let admission = Admission::default();
         assert!(admission.is_open());
         let interval = |interval| Pace { interval, ..Pace::default() };
-        admission.set([interval(Nanos::micros(10)); 2]);
+        admission.set([Some(interval(Nanos::micros(10))), None, None, None]);
         let now = Nanos::secs(1);
         let waits: Vec<_> = (0..3).map(|_| admission.wait_for(2, None, now)).collect();
         assert_eq!(waits, [Nanos::ZERO, Nanos::micros(20), Nanos::micros(40)]);
@@ -125,9 +133,10 @@ mod tests {
         (0..10).for_each(|_| assert!(admission.wait_for(1000, None, now) <= LONGEST));
         assert_eq!(admission.wait_for(1, None, now), LONGEST);
         let delay = |delay| Pace { delay, ..Pace::default() };
-        admission.set([delay(Nanos::micros(1)), delay(Nanos::micros(3))]);
+        admission.set([Some(delay(Nanos::micros(1))), Some(delay(Nanos::micros(3))), None, None]);
         let wait = |medium| admission.wait_for(5, medium, now);
         assert_eq!((wait(None), wait(Some(Medium::Disk))), (Nanos::micros(5), Nanos::micros(15)));
+        assert_eq!(wait(Some(Medium::Nvm)), Nanos::micros(5), "no group is there");
         assert_eq!((admission.delay(), admission.is_open()), (Nanos::micros(3), false));
     }
 
@@ -136,7 +145,7 @@ mod tests {
         let admission = Admission::default();
         const PERIOD: Nanos = Nanos::secs(4);
         let slow = Pace { interval: Nanos::millis(2), period: PERIOD, ..Pace::default() };
-        admission.set([Pace::default(), slow]);
+        admission.set([Some(Pace::default()), Some(slow), None, None]);
         let wait = |medium| admission.wait_for(500, medium, PERIOD);
         let waits: Vec<_> = (0..40).map(|_| wait(Some(Medium::Disk))).collect();
         assert_eq!(waits[..4], [Nanos::ZERO; 4], "all who may pass in one period");

@@ -39,43 +39,53 @@ pub(crate) enum Lane {
     Meta,
 }
 
+const MEDIA: usize = Medium::ALL.len();
+/// Lanes of clients' writes: of each medium the common one, that of what is hot, and those of volumes.
+const CLIENTS: usize = MEDIA * (2 + Own::ALL.len());
+/// Lanes of what moves out of victims, the common one and those of volumes.
+const CLEANING: usize = 1 + Own::ALL.len();
+const LANES: usize = CLIENTS + CLEANING + 2;
+
+/// Each lane at its index.
+const fn all() -> [Lane; LANES] {
+    let mut all = [Lane::Meta; LANES];
+    let (mut n, mut own) = (0, 0);
+    while n < MEDIA {
+        (all[n], all[MEDIA + n]) = (Lane::Clients(Medium::ALL[n]), Lane::Hot(Medium::ALL[n]));
+        n += 1;
+    }
+    all[CLIENTS] = Lane::Cleaning;
+    while own < Own::ALL.len() {
+        n = 0;
+        while n < MEDIA {
+            all[MEDIA * (2 + own) + n] = Lane::Own(Medium::ALL[n], Own::ALL[own]);
+            n += 1;
+        }
+        all[CLIENTS + 1 + own] = Lane::CleaningOwn(Own::ALL[own]);
+        own += 1;
+    }
+    all[CLIENTS + CLEANING] = Lane::Beside;
+    all
+}
+
 impl Lane {
     /// All of them, in the order in which they are drained.
-    pub(crate) const ALL: [Lane; 16] = [
-        Lane::Clients(Medium::Flash),
-        Lane::Clients(Medium::Disk),
-        Lane::Hot(Medium::Flash),
-        Lane::Hot(Medium::Disk),
-        Lane::Own(Medium::Flash, Own::ALL[0]),
-        Lane::Own(Medium::Disk, Own::ALL[0]),
-        Lane::Own(Medium::Flash, Own::ALL[1]),
-        Lane::Own(Medium::Disk, Own::ALL[1]),
-        Lane::Own(Medium::Flash, Own::ALL[2]),
-        Lane::Own(Medium::Disk, Own::ALL[2]),
-        Lane::Cleaning,
-        Lane::CleaningOwn(Own::ALL[0]),
-        Lane::CleaningOwn(Own::ALL[1]),
-        Lane::CleaningOwn(Own::ALL[2]),
-        Lane::Beside,
-        Lane::Meta,
-    ];
+    pub(crate) const ALL: [Lane; LANES] = all();
     /// Those whose blocks the maps point to.
-    pub(crate) const OF_DATA: &[Lane] = Self::ALL.split_at(15).0;
+    pub(crate) const OF_DATA: &[Lane] = Self::ALL.split_at(LANES - 1).0;
     /// Those where clients' writes go: a flush is about all of them.
-    pub(crate) const OF_CLIENTS: &[Lane] = Self::ALL.split_at(10).0;
+    pub(crate) const OF_CLIENTS: &[Lane] = Self::ALL.split_at(CLIENTS).0;
     /// Those where what moves out of victims goes, in the group that is cleaned.
-    pub(crate) const OF_CLEANING: &[Lane] = Self::ALL.split_at(14).0.split_at(10).1;
+    pub(crate) const OF_CLEANING: &[Lane] = Self::ALL.split_at(CLIENTS + CLEANING).0.split_at(CLIENTS).1;
 
     pub(crate) fn index(self) -> usize {
-        const MEDIA: usize = Medium::ALL.len();
-        const CLEANING: usize = MEDIA * (2 + Own::ALL.len());
-        const BESIDE: usize = CLEANING + 1 + Own::ALL.len();
+        const BESIDE: usize = CLIENTS + CLEANING;
         match self {
             Lane::Clients(medium) => medium.index(),
             Lane::Hot(medium) => MEDIA + medium.index(),
             Lane::Own(medium, Own(own)) => MEDIA * (2 + usize::from(own)) + medium.index(),
-            Lane::Cleaning => CLEANING,
-            Lane::CleaningOwn(Own(own)) => CLEANING + 1 + usize::from(own),
+            Lane::Cleaning => CLIENTS,
+            Lane::CleaningOwn(Own(own)) => CLIENTS + 1 + usize::from(own),
             Lane::Beside => BESIDE,
             Lane::Meta => BESIDE + 1,
         }

@@ -12,10 +12,11 @@ use crate::counters::{count, read};
 use crate::error::VolumeError;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::space::held::Held;
 use crate::volume_state::VolumeState;
 use crate::write::lane::{Lane, Own};
 
-/// By how much fuller, in 256ths, a medium has to be than the other before volumes that may be on both leave it: what is written one
+/// By how much fuller, in 256ths, a medium has to be than another one before volumes that may be on any leave it: what is written one
 /// after the other should lie together.
 const FULLER: u64 = 4;
 
@@ -109,41 +110,55 @@ pub(crate) fn is_room_for(reactor: &Reactor, volume: &VolumeState, lane: Lane, b
 #[inline]
 fn medium_of(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Medium {
     match (volume.constraint, reactor.shared.held.only_medium()) {
-        (Constraint::Only(_), None) if planted::is(Bug::ConstraintIgnored) => either(reactor, volume, lba),
+        (Constraint::Only(_), None) if planted::is(Bug::ConstraintIgnored) => any(reactor, volume, lba),
         (Constraint::Only(medium), _) => medium,
         (_, Some(only)) => only,
-        (Constraint::Prefers(_) | Constraint::Hybrid, None) => {
-            let first = volume.constraint.medium().expect("it names one");
-            if takes(reactor, volume, volume.controller.page_of(lba), volume.controller.page_blocks(), first) {
-                first
-            } else {
-                first.other()
-            }
-        }
-        (Constraint::None, None) => either(reactor, volume, lba),
+        (Constraint::Prefers(wanted), None) => offered(reactor, volume, lba, wanted),
+        (Constraint::Hybrid(tiers), None) => offered(reactor, volume, lba, tiers.slow()),
+        (Constraint::None, None) => any(reactor, volume, lba),
     }
 }
 
-/// One of both media for a volume that may be on any: they are to become equally full, and nobody waits for a segment on the one
-/// while the other has some.
-fn either(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Medium {
-    let (held, last) = (&reactor.shared.held, reactor.last_medium.get());
-    let is_fuller = held.fill(last) > held.fill(last.other()) + FULLER;
-    let first = if is_fuller { last.other() } else { last };
-    let may = |medium| takes(reactor, volume, volume.controller.page_of(lba), volume.controller.page_blocks(), medium);
-    let is_ready = |medium| {
-        let lane = Lane::Clients(medium);
+/// The first medium that takes a block of those that are offered to a volume which would have it on `wanted`; if none does, the last one.
+fn offered(reactor: &Reactor, volume: &VolumeState, lba: Lba, wanted: Medium) -> Medium {
+    let (first, blocks) = (volume.controller.page_of(lba), volume.controller.page_blocks());
+    let there =
+        || volume.constraint.offers(wanted).into_iter().filter(|&medium| reactor.shared.held.has_medium(medium));
+    let takes = |medium: &Medium| takes(reactor, volume, first, blocks, *medium);
+    there().find(takes).or_else(|| there().next_back()).unwrap_or(wanted)
+}
+
+/// One of all media for a volume that may be on any: they are to become equally full, and nobody waits for a segment on the one
+/// while another has some.
+fn any(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba) -> Medium {
+    let order = emptiest_first(&reactor.shared.held, reactor.last_medium.get());
+    let there = || order.into_iter().filter(|&medium| reactor.shared.held.has_medium(medium));
+    let may = |medium: &Medium| {
+        takes(reactor, volume, volume.controller.page_of(lba), volume.controller.page_blocks(), *medium)
+    };
+    let is_ready = |medium: &Medium| {
+        let lane = Lane::Clients(*medium);
         let is_ready = has_segment(reactor, lane);
         if !is_ready {
             reactor.writer(lane).borrow_mut().ask(reactor);
         }
         is_ready
     };
-    let order = [first, first.other()];
-    let chosen = order.into_iter().find(|&medium| may(medium) && is_ready(medium));
-    let chosen = chosen.or_else(|| order.into_iter().find(|&medium| may(medium))).unwrap_or(first);
+    let chosen = there().find(|medium| may(medium) && is_ready(medium));
+    let chosen = chosen.or_else(|| there().find(may)).or_else(|| there().next()).unwrap_or_default();
     reactor.last_medium.set(chosen);
     chosen
+}
+
+/// All media, that of which the least part of the room is taken first, unless the `last` one is only a little fuller.
+fn emptiest_first(held: &Held, last: Medium) -> [Medium; Medium::ALL.len()] {
+    let fill = |medium: Medium| if held.has_medium(medium) { held.fill(medium) } else { 0 };
+    let mut order = Medium::BY_SPEED.map(|medium| match medium == last {
+        true => ((fill(medium), 0), medium),
+        false => ((fill(medium) + FULLER, 1), medium),
+    });
+    order.sort_by_key(|&(rank, _)| rank);
+    order.map(|(_, medium)| medium)
 }
 
 /// Where a block goes that is written anew beside what clients write, since it is to leave its place on a medium: it stays on that if
@@ -153,31 +168,32 @@ pub(crate) fn lane_of_moved(reactor: &Reactor, volume: &VolumeState, lba: Lba, f
     let wanted = match volume.constraint {
         Constraint::Only(medium) => return Lane::Clients(medium),
         Constraint::Prefers(medium) => medium,
-        Constraint::Hybrid if leaves_flash(reactor, volume, lba, from) => Medium::Disk,
-        Constraint::Hybrid | Constraint::None => from,
+        Constraint::Hybrid(tiers) if from != tiers.fast() => tiers.slow(),
+        Constraint::Hybrid(_) => cools_to(reactor, volume, lba, from).unwrap_or(from),
+        Constraint::None => from,
     };
     let fits = |medium: &Medium| match *medium == from {
         true => held.has_medium(from) && held.on(from) <= held.usable_on(from),
         false => held.has_room_on(*medium, volume.controller.page_blocks()),
     };
-    let at_last = if held.has_medium(from) { from } else { from.other() };
-    Lane::Clients([wanted, wanted.other()].into_iter().find(fits).unwrap_or(at_last))
+    let nearest = || from.nearest_first().into_iter().find(|&medium| held.has_medium(medium)).unwrap_or(from);
+    Lane::Clients(volume.constraint.offers(wanted).into_iter().find(fits).unwrap_or_else(nearest))
 }
 
-/// Whether a block that is to be written anew should leave flash: its range is not hot, and disks have room.
-pub(crate) fn leaves_flash(reactor: &Reactor, volume: &VolumeState, lba: Lba, from: Medium) -> bool {
-    if volume.constraint != Constraint::Hybrid || from == Medium::Disk {
-        return false;
-    }
+/// The slower medium of a hybrid volume, if a block that is to be written anew should leave the faster one for it: its range is not hot,
+/// and there is room.
+pub(crate) fn cools_to(reactor: &Reactor, volume: &VolumeState, lba: Lba, from: Medium) -> Option<Medium> {
+    let slow = volume.constraint.tiers().filter(|tiers| tiers.fast() == from)?.slow();
     let is_hot = reactor.shared.temperatures.as_ref().is_some_and(|of| of.is_hot(volume.id, lba));
-    !is_hot && reactor.shared.held.has_room_on(Medium::Disk, volume.controller.page_blocks())
+    (!is_hot && reactor.shared.held.has_room_on(slow, volume.controller.page_blocks())).then_some(slow)
 }
 
 /// The lanes that may take a record of a discard, the best first: records are of no medium.
 pub(crate) fn lanes_of_discards(reactor: &Reactor, volume: &VolumeState) -> impl Iterator<Item = Lane> {
     let held = &reactor.shared.held;
     let first = held.only_medium().or(volume.constraint.medium()).unwrap_or(reactor.last_medium.get());
-    [first, first.other()].into_iter().filter(|&medium| held.has_medium(medium)).map(Lane::Clients)
+    let there = volume.constraint.offers(first).into_iter().filter(|&medium| held.has_medium(medium));
+    there.map(Lane::Clients)
 }
 
 /// Notes what a client has written to a lane.
@@ -190,4 +206,30 @@ pub(crate) fn note(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u6
     let Some(heat) = &reactor.shared.heat else { return };
     heat.goes_on(read(&reactor.shared.totals.client_written), reactor.shared.held.blocks());
     heat.note(volume.id, lba, blocks);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::held::Usable;
+
+    #[test]
+    fn the_emptiest_medium_comes_first_and_the_last_one_keeps_its_turn_for_a_while() {
+        let held = Held::new(Usable([Some(2560), Some(2560), None, Some(2560)]));
+        held.count_media();
+        held.add(600);
+        for (medium, blocks) in [(Medium::Flash, 300), (Medium::Disk, 200), (Medium::Smr, 100)] {
+            held.come_to(medium, blocks);
+        }
+        let there = |last| {
+            let order = emptiest_first(&held, last).into_iter().filter(|&medium| held.has_medium(medium));
+            order.collect::<Vec<_>>()
+        };
+        assert_eq!(there(Medium::Flash), [Medium::Smr, Medium::Disk, Medium::Flash]);
+        assert_eq!(there(Medium::Nvm), [Medium::Smr, Medium::Disk, Medium::Flash], "no group is there any more");
+        held.come_to(Medium::Smr, 140);
+        held.add(140);
+        assert_eq!(there(Medium::Smr), [Medium::Smr, Medium::Disk, Medium::Flash], "only a little fuller");
+        assert_eq!(there(Medium::Disk), [Medium::Disk, Medium::Smr, Medium::Flash]);
+    }
 }

@@ -4,7 +4,7 @@ use cygnus_engine::{Array, OpenOptions, Volume, VolumeAdminError, VolumeError, V
 use cygnus_policy::{HybridRule, WARMTH_BLOCKS};
 use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::World;
-use cygnus_types::{ByteSize, Constraint, Medium, Nanos, Paging};
+use cygnus_types::{ByteSize, Constraint, Medium, Nanos, Paging, Tiers};
 
 use crate::common::*;
 use crate::media::{add_disks, room, salsa, spread};
@@ -14,7 +14,7 @@ use crate::sessions::*;
 const SIZE: u64 = 2048;
 
 fn hybrid() -> VolumeOptions {
-    VolumeOptions { constraint: Constraint::Hybrid, ..VolumeOptions::default() }
+    VolumeOptions { constraint: Constraint::Hybrid(Tiers::FLASH_AND_DISK), ..VolumeOptions::default() }
 }
 
 async fn make(rt: &Runtime, devices: &[DeviceInfo], rule: HybridRule) -> (Array, Volume) {
@@ -58,7 +58,7 @@ fn what_is_read_often_comes_to_flash_and_what_is_written_goes_to_disks() {
         see(&rt, &volume, range.clone()).await;
         see(&rt, &volume, range.clone()).await;
         assert_eq!(spread(&array, "v", SIZE).await, [WARMTH_BLOCKS, SIZE - WARMTH_BLOCKS]);
-        assert_eq!(array.status().volumes[0].on_flash, Some(ByteSize::of_blocks(WARMTH_BLOCKS)));
+        assert_eq!(array.status().volumes[0].on_fast, Some(ByteSize::of_blocks(WARMTH_BLOCKS)));
         let traffic = array.status().traffic;
         assert_eq!((traffic.promoted, traffic.demoted), (WARMTH_BLOCKS, 0));
         assert_eq!(traffic.client_written, SIZE, "clients wrote no more than before");
@@ -78,7 +78,7 @@ fn what_is_read_often_comes_to_flash_and_what_is_written_goes_to_disks() {
         let (array, volume) = open(&rt, &devices).await;
         let status = &array.status().volumes[0];
         let on_flash = Some(ByteSize::of_blocks(WARMTH_BLOCKS - 10));
-        assert_eq!((status.constraint, status.on_flash), (Constraint::Hybrid, on_flash));
+        assert_eq!((status.constraint, status.on_fast), (Constraint::Hybrid(Tiers::FLASH_AND_DISK), on_flash));
         assert_eq!(spread(&array, "v", SIZE).await[0], WARMTH_BLOCKS - 10);
         see(&rt, &volume, 0..SIZE).await;
         array.close().await.unwrap();
@@ -212,7 +212,10 @@ fn hybrid_takes_both_media() {
             create(&rt, &devices, &how).await.unwrap();
             let array = Array::open(&rt, &devices, &options()).await.unwrap();
             let refused = array.create_volume_with("v", ByteSize(MIB), hybrid(), 0).await.map(drop).unwrap_err();
-            assert_eq!(refused, VolumeAdminError::NotHybrid { volume: "v".into(), lacks });
+            assert_eq!(
+                refused,
+                VolumeAdminError::NotHybrid { volume: "v".into(), tiers: Tiers::FLASH_AND_DISK, lacks }
+            );
             assert!(refused.to_string().contains(lacks.word()), "{refused}");
             array.create_volume("v", ByteSize(MIB), 0).await.unwrap();
             array.close().await.unwrap();

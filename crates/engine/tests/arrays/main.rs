@@ -20,6 +20,7 @@ mod life;
 mod media;
 mod mixed;
 mod newer;
+mod orders;
 mod pages;
 mod parity_buffer;
 mod passes;

@@ -36,7 +36,7 @@ fn shaped(media: &[Medium], flash: Raid, disk: Raid) -> CreateOptions {
 async fn make(rt: &Runtime, devices: &[DeviceInfo], how: CreateOptions) -> Array {
     create(rt, devices, &how).await.unwrap();
     let array = Array::open(rt, devices, &options()).await.unwrap();
-    for medium in Medium::ALL {
+    for medium in BOTH {
         let options = VolumeOptions { constraint: Constraint::Only(medium), ..VolumeOptions::default() };
         array.create_volume_with(medium.word(), ByteSize(4 * MIB), options, 0).await.unwrap();
     }
@@ -57,6 +57,7 @@ async fn churn(rt: &Runtime, array: &Array, rng: &mut Rng, writes: u64, flush_on
     }
 }
 
+const BOTH: [Medium; 2] = [Medium::Flash, Medium::Disk];
 const NAMES: [&str; 3] = ["flash", "disk", "v"];
 
 async fn verify_all(rt: &Runtime, array: &Array, held: &[Vec<u64>; 3]) {
@@ -93,7 +94,7 @@ fn through_cuts_and_losses(seed: u64, flash: Raid, disk: Raid, until_full: Until
     let how = CreateOptions {
         until_full: Some(until_full),
         transient: until_full.has_transient_area().then_some(ByteSize(256 * 4096)),
-        ..shaped(&Medium::ALL, flash, disk)
+        ..shaped(&BOTH, flash, disk)
     };
     held = session(&world, &disks, |rt, devices| async move {
         let array = make(&rt, &devices, how).await;
@@ -175,7 +176,7 @@ fn one_more_than_that_is_too_many() {
     let world = World::new(11);
     let disks = add_disks(&world, 9);
     session(&world, &disks, |rt, devices| async move {
-        make(&rt, &devices, shaped(&Medium::ALL, FLASH, DISK)).await.close().await.unwrap();
+        make(&rt, &devices, shaped(&BOTH, FLASH, DISK)).await.close().await.unwrap();
     });
     let without = |gone: &[usize]| -> Vec<DiskId> {
         (0..).zip(&disks).filter(|(n, _)| !gone.contains(n)).map(|(_, &disk)| disk).collect()
@@ -194,7 +195,7 @@ fn members_are_replaced_and_scrubbed_in_either_shape() {
     let world = World::new(12);
     let disks = add_disks(&world, 11);
     session(&world, &disks, |rt, devices| async move {
-        let array = make(&rt, &devices[..9], shaped(&Medium::ALL, FLASH, DISK)).await;
+        let array = make(&rt, &devices[..9], shaped(&BOTH, FLASH, DISK)).await;
         let mut held = nothing();
         churn(&rt, &array, &mut Rng::new(12), 6000, 100, &mut held).await;
         // The last of either group.
@@ -217,7 +218,7 @@ fn groups_of_either_shape_come_and_go() {
     let world = World::new(13);
     let disks = add_disks(&world, 24);
     let held = session(&world, &disks, |rt, devices| async move {
-        let array = make(&rt, &devices[..9], shaped(&Medium::ALL, FLASH, DISK)).await;
+        let array = make(&rt, &devices[..9], shaped(&BOTH, FLASH, DISK)).await;
         let mut held = nothing();
         churn(&rt, &array, &mut Rng::new(13), 4000, 100, &mut held).await;
         let before = room(&array);
@@ -260,7 +261,7 @@ fn a_cut_as_a_group_of_either_width_comes_leaves_all_of_it_or_nothing() {
         let world = World::new(steps);
         let disks = add_disks(&world, 18);
         let held = session(&world, &disks, |rt, devices| async move {
-            let array = make(&rt, &devices[..9], shaped(&Medium::ALL, FLASH, DISK)).await;
+            let array = make(&rt, &devices[..9], shaped(&BOTH, FLASH, DISK)).await;
             let mut held = nothing();
             churn(&rt, &array, &mut Rng::new(steps), 300, 50, &mut held).await;
             array.close().await.unwrap();
@@ -300,7 +301,7 @@ fn what_makes_no_whole_groups_is_refused() {
         let words = async |devices: &[DeviceInfo], how: CreateOptions| {
             create(&rt, devices, &how).await.map(drop).unwrap_err().to_string()
         };
-        let refused = words(&devices[..8], shaped(&Medium::ALL, FLASH, DISK)).await;
+        let refused = words(&devices[..8], shaped(&BOTH, FLASH, DISK)).await;
         assert!(
             refused.contains("new R-group 1, on disk, takes 6 devices (4+2), and 5 are left for it of 8"),
             "{refused}"
@@ -311,12 +312,10 @@ fn what_makes_no_whole_groups_is_refused() {
             CreateOptions { groups: Some(2), ..shaped(&[Medium::Flash, Medium::Disk, Medium::Flash], FLASH, DISK) };
         let refused = words(&devices, two).await;
         assert!(refused.contains("12 devices make 3 R-groups, and not 2"), "{refused}");
-        let bare = CreateOptions {
-            until_full: Some(UntilFull::TwoPhase),
-            ..shaped(&Medium::ALL, Raid { data: 3, parity: 0 }, DISK)
-        };
+        let bare =
+            CreateOptions { until_full: Some(UntilFull::TwoPhase), ..shaped(&BOTH, Raid { data: 3, parity: 0 }, DISK) };
         assert!(words(&devices[..9], bare).await.contains("none without parity"));
-        let array = make(&rt, &devices[..9], shaped(&Medium::ALL, FLASH, DISK)).await;
+        let array = make(&rt, &devices[..9], shaped(&BOTH, FLASH, DISK)).await;
         let refused = array.add_groups_on(&devices[9..], &[Medium::Disk], false).await.map(drop).unwrap_err();
         assert!(matches!(refused, GroupError::Array(ArrayError::Invalid(_))), "{refused:?}");
         assert!(refused.to_string().contains("takes 6 devices (4+2), and 3 are left"), "{refused}");

@@ -45,6 +45,23 @@ fn groups_on_disks_may_have_a_shape_of_their_own() {
     assert_eq!(outcome.drives, 9);
 }
 
+/// A group on each of four media, three of them of drives of their own, a rule of cleaning for one, and a hybrid volume on two.
+#[test]
+fn groups_on_four_media_have_drives_of_their_own() {
+    let drives = "preset = \"850-pro\"\nscale = 32\n[nvm]\npreset = \"null\"\ncapacity = \"1GB\"\n[disks]\npreset = \"hdd\"\ncapacity = \"2GB\"\n\
+                  [smr]\npreset = \"hdd\"\ncapacity = \"3GB\"";
+    let array = "preset = \"salsa\"\ngroups = 4\nraid = \"nvm:1+1,flash:2+1,disk:2+1,smr:3+1\"\n\
+                 media = [\"nvm\", \"flash\", \"disk\", \"smr\"]\nsegment = \"1MiB\"\ncleaning = \"smr:circular\"";
+    let text = format!(
+        "name = \"media\"\n[devices]\n{drives}\n[[array]]\n{array}\n[volume]\nsize = \"1% of data\"\nhybrid = [\"nvm\", \"smr\"]\n\
+         [[workload.fio]]\nread = 50\ndepth = 8\n[run]\nduration = \"200ms\"\nsample = \"50ms\"\n"
+    );
+    let scenario = Scenario::parse("media.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert!(outcome.requests > 20, "{} requests", outcome.requests);
+    assert_eq!(outcome.drives, 12);
+}
+
 #[test]
 fn drives_in_order_that_no_array_can_take_are_refused_with_their_line() {
     let zones = |zones: &str| {

@@ -12,7 +12,7 @@ use cygnus_control::status::{
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
 use cygnus_host::place;
-use cygnus_policy::{OutcomeCounts, UntilFull};
+use cygnus_policy::{OutcomeCounts, Rules, UntilFull};
 use cygnus_types::BLOCK;
 
 /// A served array's status.
@@ -29,7 +29,7 @@ pub fn status(
     let shown = engine.groups.iter().enumerate().filter(|(_, group)| there(&group.id));
     let bare = ArrayStatus::bare(&engine.name, &engine.uuid, &engine.preset, state(engine.health));
     let status = ArrayStatus {
-        cleaning: Some(engine.cleaning.to_string()),
+        cleaning: Some(Rules { all: Some(engine.cleaning), on: engine.cleaning_on.clone() }.to_string()),
         streams: Some(engine.streams.to_string()),
         data_columns: engine.data.into(),
         parity_columns: engine.parity.into(),
@@ -137,7 +137,7 @@ pub fn volumes(engine: &cygnus_engine::ArrayStatus, connections: &dyn Fn(&str) -
         media: volume.constraint.into(),
         pages: Pages::of(volume.paging),
         own_entries_bytes: volume.paging.is_by_pages().then_some(volume.own_entries * BLOCK as u64),
-        flash_bytes: volume.on_flash.map(|size| size.0),
+        fast_bytes: volume.on_fast.map(|size| size.0),
         in_doubt: volume.unknown.is_some(),
         unreadable_bytes: volume.unknown.map(|size| size.0),
         ..VolumeStatus::bare(&volume.name, volume.id, volume.size, volume.acknowledged)

@@ -26,7 +26,7 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         oddities.push(advise_force(&state.name));
     }
     ArrayStatus {
-        cleaning: policies.map(|policies| policies.victim.to_string()),
+        cleaning: policies.map(|policies| policies.rules().to_string()),
         streams: policies.map(|policies| policies.streams.to_string()),
         data_columns: state.geometry.data.into(),
         protection: Some(until_full_of(state).to_string()),

@@ -61,7 +61,7 @@ impl Run<'_> {
         let is_there = |medium: Medium| media.iter().any(|of| of.medium == medium);
         match self.story.constraint(&volume.name) {
             Constraint::Only(medium) => !is_there(medium),
-            Constraint::Hybrid => !Medium::ALL.into_iter().all(is_there),
+            Constraint::Hybrid(tiers) => !tiers.both().into_iter().all(is_there),
             _ => false,
         }
     }

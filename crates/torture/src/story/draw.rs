@@ -1,7 +1,7 @@
 //! Drawing a story from a seed.
 
 use cygnus_format::{DATA_START, Geometry, MAX_PARITY, Protection};
-use cygnus_policy::{ParityPlacement, Preset, Streams, Victim};
+use cygnus_policy::{ParityPlacement, Preset, Rules, Streams, Victim};
 use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
@@ -164,7 +164,7 @@ impl Shape {
                 Victim::Generalised { alpha_permille },
                 Victim::Choices { among: pick(&mut rng, &[1, 2, 10]) },
             ];
-            self.cleaning = Some(pick(&mut rng, &rules));
+            self.cleaning = Some(Rules { all: Some(pick(&mut rng, &rules)), on: Vec::new() });
         }
     }
 

@@ -17,7 +17,7 @@ pub(crate) enum Drives {
     Quick,
     /// As long as a modelled drive does, with its cache and collection.
     Modelled,
-    /// As long as a disk's arm: cleaning gains room so slowly that writers are let in at its pace. In an array on two media those of groups
+    /// As long as a disk's arm: cleaning gains room so slowly that writers are let in at its pace. In an array on several media those of groups
     /// on disks; else all.
     Slow,
 }
@@ -41,8 +41,7 @@ impl Drives {
 impl Shape {
     /// How long a member takes that is not modelled. A hundred times as long, as some become, is less than a device is awaited.
     pub(crate) fn timing(&self, member: usize) -> Timing {
-        let has_an_arm =
-            self.drives == Drives::Slow && self.medium_of_device(member).is_none_or(|medium| medium == Medium::Disk);
+        let has_an_arm = self.drives == Drives::Slow && self.medium_of_device(member).is_none_or(Medium::has_arms);
         match has_an_arm {
             false => Timing::default(),
             true => Timing {

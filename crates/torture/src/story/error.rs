@@ -2,7 +2,7 @@
 
 use cygnus_format::GeometryError;
 use cygnus_policy::UnknownPreset;
-use cygnus_types::ParseMediumError;
+use cygnus_types::{OneTier, ParseMediumError};
 
 /// A story cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +60,9 @@ pub enum WrongLine {
     /// There is no medium of that name.
     #[error(transparent)]
     Medium(#[from] ParseMediumError),
+    /// A hybrid volume would be on one medium.
+    #[error(transparent)]
+    Tiers(#[from] OneTier),
     /// Zoned flash is smaller than it can be.
     #[error("flash has zones of at least {least} blocks, and more than 4 active ones")]
     Flash {

@@ -1,11 +1,11 @@
-//! Arrays on two media, and volumes that may be on one of them only, or prefer it. Drawn apart from the rest, so that the other seeds
+//! Arrays on several media, and volumes that may be on one of them only, or prefer it. Drawn apart from the rest, so that the other seeds
 //! stay what they were.
 
 use cygnus_engine::VolumeOptions;
 use cygnus_format::Raid;
-use cygnus_policy::{Preset, Streams};
+use cygnus_policy::{Preset, Rules, Streams, Victim};
 use cygnus_runtime::Rng;
-use cygnus_types::{Constraint, Medium, Nanos};
+use cygnus_types::{Constraint, Medium, Nanos, Tiers};
 
 use super::{RequestKind, Shape, Story, Tier};
 
@@ -44,8 +44,48 @@ impl Shape {
         if crate::array::usable_blocks(&mixed) > 0 {
             *self = mixed;
         }
+        self.be_on_more(seed);
+    }
+
+    /// Of those on several media some are on others than flash and disks, on three of them or on all. Members of groups on shingled
+    /// disks have zones, then, where some have.
+    fn be_on_more(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed ^ MORE);
+        if self.media.is_empty() || !rng.chance(1, MORE_ONE_IN) {
+            return;
+        }
+        let mut media = Medium::ALL;
+        (1..media.len()).rev().for_each(|n| media.swap(n, rng.below(n as u64 + 1) as usize));
+        let kinds = [2, 3, 3, 4][rng.below(4) as usize];
+        let groups = self.groups.max(kinds as u16);
+        let any = |n: usize| media[if n < kinds { n } else { rng.below(kinds as u64) as usize }];
+        let mut more = Self { groups, media: (0..usize::from(groups)).map(any).collect(), ..self.clone() };
+        if rng.chance(1, RULES_ONE_IN) {
+            let rules = [Victim::Greedy, Victim::Oldest, Victim::CostBenefit, Victim::Choices { among: 3 }];
+            let on = media[..kinds].iter().map(|medium| (*medium, rules[rng.below(4) as usize]));
+            more.cleaning = Some(Rules { all: None, on: on.collect() });
+        }
+        if let Some(zoned) = more.zoned.as_mut().filter(|_| more.media.contains(&Medium::Smr) && rng.chance(2, 3)) {
+            (zoned.flash, zoned.on, zoned.but) = (None, Some(Medium::Smr), 1);
+            more.geometry.lead_blocks = zoned.lead_blocks();
+        }
+        if crate::array::usable_blocks(&more) > 0 {
+            *self = more;
+        }
+    }
+
+    /// The media on which there are groups at first, or may be later, each once.
+    fn kinds(&self) -> Vec<Medium> {
+        Medium::ALL.into_iter().filter(|medium| self.media.contains(medium)).collect()
     }
 }
+
+/// Tells the draw of media beside flash and disks from those of other things.
+const MORE: u64 = 0x6d6f_7265;
+/// One array in so many of those on several media is on others than flash and disks.
+const MORE_ONE_IN: u64 = 2;
+/// One of these in so many is cleaned by a rule for each medium.
+const RULES_ONE_IN: u64 = 4;
 
 /// Tells the draw of shapes by medium from those of other things.
 const SHAPES: u64 = 0x7368_6170;
@@ -84,14 +124,15 @@ impl Story {
     }
 }
 
-/// Most volumes of an array on two media want one of them.
+/// Most volumes of an array on several media want one of them.
 pub(super) fn draw(story: &mut Story, seed: u64) {
     if story.shape.media.is_empty() {
         return;
     }
     let mut rng = Rng::new(seed ^ MEDIA ^ 1);
+    let kinds = story.shape.kinds();
     for n in 0..3 {
-        let medium = Medium::ALL[rng.below(2) as usize];
+        let medium = kinds[rng.below(kinds.len() as u64) as usize];
         let constraint = match rng.below(4) {
             0 => continue,
             1 => Constraint::Prefers(medium),
@@ -101,7 +142,7 @@ pub(super) fn draw(story: &mut Story, seed: u64) {
     }
 }
 
-/// On some arrays on two media volumes are hybrid, and read as often as written.
+/// On some arrays on several media volumes are hybrid, each on two of them, and read as often as written.
 pub(super) fn draw_hybrid(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ MEDIA ^ 2);
     if story.shape.media.is_empty() || !tier.has(Tier::Hybrid, rng.chance(1, HYBRID_ONE_IN)) {
@@ -109,10 +150,14 @@ pub(super) fn draw_hybrid(story: &mut Story, seed: u64, tier: Tier) {
     }
     // One of them may be bound, or want nothing.
     let bound = rng.below(4);
+    let (mut rng_of_tiers, kinds) = (Rng::new(seed ^ MEDIA ^ 3), story.shape.kinds());
     for n in (0..3).filter(|n| *n != bound) {
         let name = format!("v{n}");
         story.constraints.retain(|(of, _)| *of != name);
-        story.constraints.push((name, Constraint::Hybrid));
+        let first = rng_of_tiers.below(kinds.len() as u64) as usize;
+        let other = 1 + rng_of_tiers.below(kinds.len() as u64 - 1) as usize;
+        let tiers = Tiers::new(kinds[first], kinds[(first + other) % kinds.len()]).expect("these are two");
+        story.constraints.push((name, Constraint::Hybrid(tiers)));
     }
     let clients = story.cycles.iter_mut().flat_map(|cycle| &mut cycle.clients);
     for request in clients.flat_map(|client| &mut client.requests) {
@@ -127,18 +172,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn some_arrays_are_on_two_media_and_those_about_media_are() {
+    fn some_arrays_are_on_several_media_and_those_about_media_are() {
         let mixed = |tier, of| (0..of).filter(|&seed| !Story::about(tier, seed).shape.media.is_empty()).count();
         let shaped = (0..30).filter(|&seed| Story::about(Tier::Media, seed).shape.disks.is_some()).count();
         assert!((6..24).contains(&shaped), "{shaped} of 30");
         let by_chance = mixed(Tier::All, 60);
         assert!((4..30).contains(&by_chance), "{by_chance} of 60");
         assert_eq!((mixed(Tier::Media, 8), mixed(Tier::Hybrid, 8)), (8, 8));
+        let kinds = |seed| Story::about(Tier::Media, seed).shape.kinds();
+        let more = (0..40).map(kinds).filter(|kinds| kinds.len() > 2).count();
+        assert!((8..30).contains(&more), "{more} of 40 are on three media or four");
+    }
+
+    #[test]
+    fn some_arrays_with_zones_are_on_several_media() {
+        let stories: Vec<Story> = (0..60).map(|seed| Story::about(Tier::Zoned, seed)).collect();
+        let of = |is_such: &dyn Fn(&Shape) -> bool| stories.iter().filter(|story| is_such(&story.shape)).count();
+        let mixed = of(&|shape| !shape.media.is_empty());
+        let under_some = of(&|shape| shape.zoned.is_some_and(|zoned| zoned.on.is_some()));
+        assert!((5..30).contains(&mixed) && under_some > 0, "{mixed} and {under_some} of 60");
     }
 
     #[test]
     fn volumes_are_hybrid_now_and_then_and_where_stories_are_about_it() {
-        let is_hybrid = |story: &Story| story.constraints.iter().any(|(_, of)| *of == Constraint::Hybrid);
+        let is_hybrid = |story: &Story| story.constraints.iter().any(|(_, of)| of.tiers().is_some());
         let hybrid = |tier, of| (0..of).filter(|&seed| is_hybrid(&Story::about(tier, seed))).count();
         let by_chance = hybrid(Tier::Media, 30);
         assert!((4..20).contains(&by_chance), "{by_chance} of 30");

@@ -24,7 +24,7 @@
 //! ```
 //!
 //! The array's line goes on with `more 1` where one R-group can be added, with `spares 2` where two devices can be spares, and
-//! with `media flash,disk` where R-groups store on these, set by set of their devices, with `disks 4+2` where those on disks have these
+//! with `media flash,disk` where R-groups store on these, set by set of their devices, with `disks 4+2` where those on disks and smr have these
 //! data and parity members, with
 //! `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
 //! for copies, with `autonomics` where data moves out of the way of contention and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), with `beside 1` where they store bytes beside each block, in which copies are described (`beside 2`: all but every second), or with `parity-buffer` where the parity of rows may take their place, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
@@ -34,7 +34,7 @@ use std::str::{FromStr, SplitWhitespace};
 
 use cygnus_format::{Geometry, Raid};
 use cygnus_policy::{ParityPlacement, Preset};
-use cygnus_types::{Constraint, Medium, Nanos, Paging};
+use cygnus_types::{Constraint, Medium, Nanos, Paging, Tiers};
 
 use super::error::{StoryError, WrongLine};
 use super::{
@@ -114,8 +114,8 @@ impl Display for Shape {
         if let Some(parity) = self.clients_parity {
             write!(f, " clients {parity}")?;
         }
-        if let Some(rule) = self.cleaning {
-            write!(f, " cleaning {rule}")?;
+        if let Some(rules) = &self.cleaning {
+            write!(f, " cleaning {rules}")?;
         }
         self.streams.iter().try_for_each(|streams| write!(f, " streams {streams}"))?;
         if !self.media.is_empty() {
@@ -135,8 +135,9 @@ impl Display for Shape {
         if self.parity_buffer {
             write!(f, " parity-buffer")?;
         }
-        if let Some(Zoned { zone, but, patches, flash }) = self.zoned {
+        if let Some(Zoned { zone, but, patches, flash, on }) = self.zoned {
             write!(f, " zoned {zone} but {but} patches {patches}")?;
+            on.iter().try_for_each(|medium| write!(f, " on {medium}"))?;
             if let Some(Flash { hole, active }) = flash {
                 write!(f, " flash {hole} active {active}")?;
             }
@@ -424,11 +425,12 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, WrongLine> {
 
 fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, WrongLine> {
     let (zone, but, patches) = (words.named("zoned")?, words.named("but")?, words.named("patches")?);
+    let on = (words.peek() == Some("on")).then(|| words.named("on")).transpose()?;
     let flash = match words.peek() {
         Some("flash") => Some(Flash { hole: words.named("flash")?, active: words.named("active")? }),
         _ => None,
     };
-    let zoned = Zoned { zone, but, patches, flash };
+    let zoned = Zoned { zone, but, patches, flash, on };
     if flash.is_some_and(|Flash { hole, active }| zone < LEAST_OF_FLASH || hole > 1 << 20 || (1..=4).contains(&active))
     {
         return Err(WrongLine::Flash { least: LEAST_OF_FLASH });
@@ -447,6 +449,12 @@ fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, 
 fn parse_media(words: &mut Words<'_>) -> Result<Vec<Medium>, WrongLine> {
     let media: String = words.named("media")?;
     media.split(',').map(|word| Ok(word.parse::<Medium>()?)).collect()
+}
+
+/// `flash/smr`.
+fn parse_tiers(text: &str) -> Result<Tiers, WrongLine> {
+    let (one, other) = text.split_once('/').ok_or_else(|| WrongLine::none_of(text, "are no two media"))?;
+    Ok(Tiers::new(one.parse()?, other.parse()?)?)
 }
 
 impl Story {
@@ -469,7 +477,7 @@ impl Story {
                 let constraint = match words.next()? {
                     "only" => Constraint::Only(words.value()?),
                     "prefers" => Constraint::Prefers(words.value()?),
-                    "hybrid" => Constraint::Hybrid,
+                    "hybrid" => Constraint::Hybrid(words.0.next().map_or(Ok(Tiers::FLASH_AND_DISK), parse_tiers)?),
                     other => return Err(WrongLine::none_of(other, "is nothing that a volume wants")),
                 };
                 self.constraints.push((name, constraint));

@@ -36,9 +36,9 @@ pub enum Tier {
     Beyond,
     /// Data that moves out of the way of contention.
     Contention,
-    /// Everything, each thing now and then, on arrays with groups on flash and on disks.
+    /// Everything, each thing now and then, on arrays with groups on several media.
     Media,
-    /// Volumes that are on disks, and on flash what is often read of them.
+    /// Volumes that are on the slower of two media, and on the faster one what is often read of them.
     Hybrid,
     /// Volumes that are mapped by pages.
     Pages,
@@ -130,7 +130,17 @@ impl Tier {
             Self::Hybrid => matches!(of, Self::Media | Self::Hybrid) || of == Self::Pages && by_chance,
             Self::Pages => of == Self::Pages || by_chance && of != Self::Sparse,
             Self::Zoned => {
-                by_chance && matches!(of, Self::Passing | Self::Outages | Self::Growth | Self::Standby | Self::Pages)
+                by_chance
+                    && matches!(
+                        of,
+                        Self::Passing
+                            | Self::Outages
+                            | Self::Growth
+                            | Self::Standby
+                            | Self::Pages
+                            | Self::Media
+                            | Self::Hybrid
+                    )
             }
             Self::Streams => of == Self::Streams || by_chance,
             // Whether streams are apart is drawn in all of them.

@@ -1,7 +1,7 @@
 //! Members that are to be written in order, zone by zone. Only stories about them have any: what is spoiled on such a device may be what
 //! a patch hides, and then nothing is spoiled for a reader.
 
-use cygnus_runtime::Rng;
+use cygnus_runtime::{Rng, Zones};
 
 use super::{Cycle, Shape, Story, Tier, What};
 use crate::zones::{Flash, LEAST_OF_FLASH, Zoned};
@@ -23,9 +23,16 @@ impl Shape {
         let zone = self.geometry.segment_blocks / of_segment;
         let flash = Flash { hole: [0, 1, 9][rng.below(3) as usize], active: [0, 6, 10, 18][rng.below(4) as usize] };
         let flash = (zone >= LEAST_OF_FLASH && rng.chance(1, 2)).then_some(flash);
-        let zoned = Zoned { zone, but, patches, flash };
+        let zoned = Zoned { zone, but, patches, flash, on: None };
         self.zoned = Some(zoned);
         self.geometry.lead_blocks = zoned.lead_blocks();
+    }
+}
+
+impl Shape {
+    /// The zones of a device, if it has any.
+    pub(crate) fn zones_of(&self, device: usize) -> Option<Zones> {
+        self.zoned.and_then(|zoned| zoned.of_member(device, self.medium_of_device(device)))
     }
 }
 
@@ -58,7 +65,7 @@ mod tests {
             let story = Story::about(Tier::Zoned, seed);
             let zoned = story.shape.zoned.unwrap();
             assert!(story.shape.geometry.segment_blocks.is_multiple_of(zoned.zone));
-            assert!((0..story.shape.members()).any(|n| zoned.of_member(n).is_some()), "seed {seed}");
+            assert!((0..story.shape.members()).any(|n| story.shape.zones_of(n).is_some()), "seed {seed}");
             assert_eq!(Story::random(seed).shape.zoned, None);
             of_flash += u32::from(zoned.flash.is_some());
         }
