@@ -222,6 +222,19 @@ impl Controllers {
         of.clear(from, blocks, |old| self.replaced(of, old, MapEntry::EMPTY));
     }
 
+    /// Forgets of a volume in doubt which blocks were discarded: what is lost may have been written to them afterwards.
+    pub(crate) fn forget_zeros(&self, of: &Controller) {
+        let mut zeros = Vec::new();
+        of.for_each_known(MAX_VOLUME_BLOCKS, |lba, entry| {
+            if entry == MapEntry::ZEROS {
+                zeros.push(lba);
+            }
+        });
+        for lba in zeros {
+            of.swap(lba, MapEntry::EMPTY);
+        }
+    }
+
     /// Forgets every block for which `is_gone` says so; returns these, and what was said of each.
     pub(crate) fn give_up(
         &self,

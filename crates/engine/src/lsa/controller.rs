@@ -260,10 +260,18 @@ impl Controller {
 
     /// Calls `f` with every block below `blocks` that holds data, in order, those among them of which it is lost.
     pub(crate) fn for_each_held(&self, blocks: u64, mut f: impl FnMut(Lba, MapEntry)) {
+        self.for_each_known(blocks, |lba, entry| {
+            if entry.is_held() {
+                f(lba, entry);
+            }
+        });
+    }
+
+    /// Calls `f` with every block below `blocks` of which anything is known, in order, be that that it holds zeros.
+    pub(super) fn for_each_known(&self, blocks: u64, mut f: impl FnMut(Lba, MapEntry)) {
         let (mut from, mut found) = (Lba(0), Vec::new());
         while let Some(next) = self.next_known(from, Lba(blocks), &mut found) {
-            let held = found.drain(..).filter(|(_, entry)| entry.is_held());
-            held.for_each(|(lba, entry)| f(lba, entry));
+            found.drain(..).for_each(|(lba, entry)| f(lba, entry));
             from = next;
         }
     }

@@ -103,6 +103,7 @@ impl<'a> GivingUp<'a> {
                 !is_newer
             });
             dropped += concerned.len();
+            self.reactor.shared.controllers.forget_zeros(&volume.controller);
         }
         replayed.rescues.retain(|rescue| {
             let stays = replayed.newer.contains(&(rescue.volume, rescue.lba));
