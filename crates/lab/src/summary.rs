@@ -52,7 +52,7 @@ impl Ended<'_> {
             devices.iter().fold((0, 0), |(p, c), device| (p + device.pages_programmed, c + device.pages_collected));
         let written_pages: u64 = devices.iter().map(|device| device.written_bytes / 4096).sum();
         let time = self.after.at.since(self.before.at).0;
-        let worked = || self.after.worked_since(&self.before).map(|core| core.0);
+        let worked = || self.after.worked_since(self.before).map(|core| core.0);
         debug_assert!(collected <= programmed, "collected pages are programmed pages");
         Outcome {
             scenario: self.scenario.name().into(),
