@@ -246,9 +246,8 @@ pub struct CreateArgs {
     /// Share of the space held back for cleaning; more costs capacity and saves writes [default: 20%]
     #[arg(long, value_name = "PERCENT")]
     pub over_provision: Option<Percent>,
-    /// What the R-groups store on: nvm, flash, disk or smr (from fast to slow), for all of them, or for each in their order as in
-    /// flash,disk,disk; only preset salsa takes several [default: flash or disk, as their members say, files as the disk below them,
-    /// else flash; nvm and smr have to be said]
+    /// What R-groups store on: nvm, flash, disk or smr, for all, or for each in order as in flash,disk,disk; several only with
+    /// preset salsa [default: flash or disk, as members and the disks below files say]
     #[arg(long, value_name = "MEDIA", value_delimiter = ',')]
     pub media: Vec<Medium>,
     /// Where parity stands: rotate (RAID-5, RAID-6) or fixed (RAID-4) [default: rotate]
