@@ -254,14 +254,13 @@ pub struct CreateArgs {
     #[arg(long, value_name = "WHERE")]
     pub parity: Option<Parity>,
     /// Which segments are cleaned first: greedy (fewest valid blocks), circular (the oldest), cost-benefit, generalised:ALPHA
-    /// (invalid share + ALPHA x age / age of the oldest) or d-choices:D (the emptiest of D drawn at random); of preset salsa by medium
-    /// too, as in disk:circular,flash:greedy [default: greedy; of swan and serial circular, of salsa generalised:0.3]
+    /// (invalid share + ALPHA x age / age of the oldest) or d-choices:D (the emptiest of D drawn); with salsa by medium too, as in
+    /// disk:circular,flash:greedy [default: greedy; of swan and serial circular, of salsa generalised:0.3]
     #[arg(long, value_name = "RULE")]
     pub cleaning: Option<Cleaning>,
-    /// Which writes share segments: together (all), heat (what is written often is kept apart, by ranges of 128 KiB: less is
-    /// moved by cleaning if some are overwritten much more often than others, and flushes end one more stripe) or volume (volumes
-    /// have four streams by turns: less is moved if data lives longer in some than in others; takes some 20 segments) [default:
-    /// together; of salsa heat]
+    /// Which writes share segments: together (all), heat (ranges of 128 KiB that are written often are apart: less is moved by
+    /// cleaning if they are, and flushes end one more stripe) or volume (volumes have four streams by turns: less is moved if data
+    /// lives longer in some than in others; takes some 20 segments) [default: together; of salsa heat]
     #[arg(long, value_name = "HOW")]
     pub streams: Option<Streams>,
     /// What makes flushed writes safe while their stripe is not full: full-stripe (it ends there), two-phase (copies on
