@@ -66,11 +66,11 @@ places() {
     done
 }
 
-# drives_down DIR: kills the software SSDs, all at once, and waits until they have let go of their sockets.
+# drives_down DIR: kills the software SSDs, all at once, and waits until they have let go of their sockets. They are found by what they
+# serve: whoever started them may have been killed before it had written down their numbers.
 drives_down() {
-    local pids=() file pid
-    for file in "$1"/d[0-9]*.pid; do [[ -e $file ]] && pids+=("$(cat "$file")"); done
-    rm -f "$1"/d[0-9]*.pid
+    local pid pids
+    mapfile -t pids < <(pgrep -f "ssd serve $1/d[0-9]")
     ((${#pids[@]} > 0)) || return 0
     kill -9 "${pids[@]}" 2>/dev/null || true
     for pid in "${pids[@]}"; do
@@ -78,25 +78,25 @@ drives_down() {
         while grep -qs '^State:[[:space:]]*[^Z]' "/proc/$pid"/task/*/status; do sleep 0.01; done
     done
     # The kernel lets go of an io_uring's sockets later still, on a busy machine by seconds: their flag says that they listen.
-    while grep -q " 00010000 .* $1/d[0-9]*\.sock$" /proc/net/unix; do sleep 0.05; done
+    while grep -q " 00010000 .* $1/d[0-9]*\\.sock$" /proc/net/unix; do sleep 0.05; done
 }
 
 # drives_up DIR [new]: serves each member's file, if it is there or new ones are to be made, and waits until all are ready.
 drives_up() {
-    local file i
+    local file i started=()
     for file in $(members "$1"); do
         [[ -e $file || ${2-} == new ]] || continue
         rm -f "$file.out"
         setsid "$CYGNUS" ssd serve "$file" --create "$MEMBER_SIZE" --sparse --listen "unix:$file.sock" \
             </dev/null >"$file.out" 2>>"$1/drives.log" &
-        echo $! >"$file.pid"
+        started+=("$file")
     done
-    for file in "$1"/d[0-9]*.pid; do
+    for file in "${started[@]}"; do
         for ((i = 0; i < 400; i++)); do
-            grep -qs "^ready ssd:unix:" "${file%.pid}.out" && continue 2
+            grep -qs "^ready ssd:unix:" "$file.out" && continue 2
             sleep 0.05
         done
-        echo "the software SSD ${file%.pid} is not ready after 20 s" >&2 && tail -n 5 "$1/drives.log" >&2 && return 1
+        echo "the software SSD $file is not ready after 20 s" >&2 && tail -n 5 "$1/drives.log" >&2 && return 1
     done
 }
 
@@ -173,7 +173,7 @@ target_lose() {
     shift
     [[ $TARGET == cygnus ]] || { echo "$TARGET has no members to lose" >&2 && return 1; }
     for i; do
-        [[ ! -e $dir/d$i.pid ]] || { kill -9 "$(cat "$dir/d$i.pid")" && rm "$dir/d$i.pid"; }
+        pkill -9 -f "ssd serve $dir/d$i " || true
         rm "$dir/d$i"
     done
 }
