@@ -106,14 +106,15 @@ target_create() {
     cygnus)
         drives_down "$1"
         rm -rf "$1/state" "$1"/d[0-9]*
-        local list shape=(--groups "$GROUP_COUNT" --raid "$RAID") made=(--create "$MEMBER_SIZE" --sparse)
-        mapfile -t list < <(places "$1")
-        if [[ $MEMBERS == ssd ]]; then drives_up "$1" new && made=(); fi
+        local list shape=(--groups "$GROUP_COUNT" --raid "$RAID") made
         if in_place; then
             shape=()
             # Volumes have all their space at once; whatever the level, this leaves room for a second one.
             MEMBER_SIZE=$(($(bytes "$VOLUME_SIZE") / 1048576 + 128))MiB
         fi
+        mapfile -t list < <(places "$1")
+        made=(--create "$MEMBER_SIZE" --sparse)
+        if [[ $MEMBERS == ssd ]]; then drives_up "$1" new && made=(); fi
         # shellcheck disable=SC2086
         cygnus "$1" array create tank --preset "$PRESET" "${shape[@]}" \
             "${made[@]}" $CREATE_FLAGS "${list[@]}"
