@@ -4,9 +4,9 @@
 
 CARGO ?= cargo
 # Requests of the torture share; ten million are for `cygnus torture --campaign` by hand.
-REQUESTS ?= 1000000
+REQUESTS ?= 600000
 # Rounds of load, kill -9 and restart for each of m = 0 (nothing lost), 1, 2 and 3 lost members.
-ROUNDS ?= 4
+ROUNDS ?= 3
 # Arrays of drawn shapes, each walked over by an operator for some rounds: about twenty seconds each.
 WALKS ?= 30
 
