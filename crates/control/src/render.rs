@@ -6,7 +6,7 @@ use crate::show;
 use crate::status::{
     ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, Copies, DevicePace, DeviceState, DeviceStatus,
     GroupActivity, GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, Lag, MediumStatus, MemoryPartStatus,
-    MemoryStatus, ParityBuffer, ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus,
+    MemoryStatus, ParityBuffer, ParityInside, Patience, RepairCounters, SuspendedStatus, VolumeStatus, WriteCounters,
 };
 use crate::table::{Align, Table};
 use cygnus_types::{Acknowledged, ByteSize, Medium, Nanos, counted};
@@ -347,6 +347,14 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
             ByteSize(writes.client_bytes),
             ByteSize(writes.cleaned_bytes),
         ));
+        if writes.helped_victims > 0 {
+            let WriteCounters { victims, helped_victims, .. } = writes;
+            out.push_str(&format!(
+                "{}{helped_victims} of {} emptied by other cores than the first\n",
+                label(""),
+                counted(victims, "segment")
+            ));
+        }
         out.push_str(&format!(
             "{}{} to members, parity, headers and copies included: {:.2} bytes for each byte of clients\n",
             label(""),

@@ -444,6 +444,12 @@ pub struct WriteCounters {
     /// Reads of hybrid volumes after which hot blocks stayed where they were, as the faster medium had no room for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reads_without_room: u64,
+    /// Segments that cleaning emptied.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub victims: u64,
+    /// Of these, segments that were emptied by other cores than the first one, which chooses them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub helped_victims: u64,
 }
 
 impl WriteCounters {

@@ -481,11 +481,13 @@ impl Array {
     /// Ends the cleaner, the rebuilder and those who empty groups.
     async fn stop_workers(&self) {
         let home = self.reactor.home();
-        home.stop.set(true);
+        self.reactor.shared.set_ending(true);
         home.space_changed.notify();
         home.members_changed.notify();
         home.fast_is_full.notify();
         self.reactor.members_settled();
+        // Some of them clean too, and may be waiting for members.
+        self.reactor.peers.tell_others(&self.reactor.rt, || ToOwner::MembersSettled);
         while home.cleaning.running.get() {
             let ended = home.cleaning.ended.wait();
             if home.cleaning.running.get() {
@@ -532,7 +534,7 @@ fn check_paging(geometry: &Geometry, size: ByteSize, options: &VolumeOptions) ->
 
 /// Whether what volumes may hold on each medium is anything at all, mapped as they are.
 fn leaves_room(state: &ArrayState, shared: &Shared) -> bool {
-    let usable = usable_blocks(state, &shared.policies, shared.stripes.reactors());
+    let usable = usable_blocks(state, &shared.policies, shared.crew);
     usable.is_ok_and(|usable| usable.0.iter().all(|on| *on != Some(0)))
 }
 

@@ -84,6 +84,8 @@ pub(crate) struct Totals {
     pub victims: AtomicU64,
     /// Of the victims, those in a second group, cleaned beside the first.
     pub victims_beside: AtomicU64,
+    /// Those that other reactors than the home one emptied.
+    pub victims_helped: AtomicU64,
     pub victim_live: AtomicU64,
     pub victim_capacity: AtomicU64,
     pub checkpoints: AtomicU64,

@@ -56,8 +56,6 @@ pub(crate) struct Home {
     pub jobs: Jobs,
     /// How the members' errors grew.
     pub health: RefCell<History>,
-    /// Tells the services to end.
-    pub stop: Cell<bool>,
 }
 
 impl Home {
@@ -98,7 +96,6 @@ impl Home {
             throttle: ThrottleState::default(),
             jobs: Jobs::default(),
             health: RefCell::default(),
-            stop: Cell::new(false),
         }
     }
 }

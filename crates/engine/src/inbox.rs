@@ -5,8 +5,10 @@ use std::rc::Rc;
 use cygnus_runtime::Message;
 use cygnus_types::{BLOCK, ReactorId};
 
+use crate::clean::helpers;
 use crate::peers::{Answer, Envelope, ToHome, ToOwner};
 use crate::reactor::Reactor;
+use crate::write::grant::Room;
 use crate::write::lane::Lane;
 use crate::write::replicate::Replicator;
 
@@ -46,6 +48,7 @@ impl Reactor {
             }
             ToHome::MembersChanged => self.home().members_changed.notify(),
             ToHome::FastIsFull => self.home().fast_is_full.notify(),
+            ToHome::GivesBack(grant) => self.give_back(grant),
             ToHome::Flush { ticket } => {
                 let result = self.flush_for_clients().await;
                 self.answer(from, ticket, Answer::Flushed(result));
@@ -78,6 +81,10 @@ impl Reactor {
                 let reactor = self.clone();
                 self.rt.spawn(async move {
                     Replicator::of(&reactor).settle_for(round, closes).await;
+                    if closes {
+                        // What moves out of victims too, which are not given back before that is durable.
+                        reactor.drain(&[Lane::Beside]).await;
+                    }
                     reactor.answer(from, ticket, Answer::Done);
                 });
             }
@@ -115,6 +122,14 @@ impl Reactor {
                     reactor.answer(from, ticket, Answer::GivenBack(grants));
                 });
             }
+            ToOwner::Empty { ticket, seg } => {
+                let reactor = self.clone();
+                self.rt.spawn(async move {
+                    let through = helpers::empty(&reactor, seg).await;
+                    reactor.answer(from, ticket, Answer::Emptied(through));
+                });
+            }
+            ToOwner::EndRelocation => self.writer(Lane::Beside).borrow_mut().close_segments(self),
             ToOwner::EndSegments { ticket } => {
                 self.end_segments();
                 let reactor = self.clone();

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use cygnus_runtime::{DeviceIx, OneshotReceiver, OneshotSender, Runtime, oneshot};
 use cygnus_types::{GroupId, ReactorId};
 
+use crate::clean::through::Through;
 use crate::fault::Fault;
 use crate::space::segments::SegIx;
 use crate::write::grant::Grant;
@@ -22,6 +23,8 @@ pub(crate) enum ToHome {
     MembersChanged,
     /// Something hot has found no room on flash. Needs no answer.
     FastIsFull,
+    /// A segment that was granted and is of no use. Needs no answer.
+    GivesBack(Grant),
 }
 
 /// A question for a reactor about what it holds in memory.
@@ -52,6 +55,10 @@ pub(crate) enum ToOwner {
     GiveUp { dev: DeviceIx },
     /// End all segments: the array closes, or a member wants to have the next ones from their first stripe on.
     EndSegments { ticket: u64 },
+    /// Empty a victim: see [`crate::clean::helpers`].
+    Empty { ticket: u64, seg: SegIx },
+    /// End the segment that is filled with what moves out of victims. Needs no answer.
+    EndRelocation,
     /// End the segments that lie in a group, and give back those granted there and not begun.
     LeaveGroup { ticket: u64, group: GroupId },
 }
@@ -65,6 +72,7 @@ pub(crate) enum Answer {
     GivenBack(Vec<Grant>),
     Unflushed(Vec<Unflushed>),
     Count(usize),
+    Emptied(Through),
     Done,
 }
 
@@ -127,6 +135,11 @@ impl Peers {
     pub(crate) async fn ask_home(&self, rt: &Runtime, question: impl FnOnce(u64) -> ToHome) -> Option<Answer> {
         let me = rt.id();
         self.post(rt, HOME, |ticket| Envelope::ToHome(me, question(ticket))).await
+    }
+
+    /// Reactors besides this one.
+    pub(crate) fn others(&self) -> usize {
+        self.reactors.get() - 1
     }
 
     /// Asks now; the answer is waited for.

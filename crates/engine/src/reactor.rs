@@ -260,7 +260,7 @@ impl Reactor {
 
     /// Whether nothing more is to be begun: the array closes, or takes no writes any more.
     pub(crate) fn is_ending(&self) -> bool {
-        self.home().stop.get() || self.shared.is_stopped()
+        self.shared.is_ending() || self.shared.is_stopped()
     }
 
     /// Waits until so many more bytes may be dealt with. All background work shares one pace.

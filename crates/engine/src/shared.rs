@@ -21,6 +21,7 @@ use crate::hybrid::temperatures::Temperatures;
 use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule};
 use crate::read::tally::ReadTallies;
+use crate::space::crew::Crew;
 use crate::space::grown::Grown;
 use crate::space::held::{Held, Usable};
 use crate::space::newest::NewestLayout;
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     pub layout: Arc<NewestLayout>,
     pub protections: Protections,
     pub policies: Policies,
+    /// The reactors that serve the array.
+    pub crew: Crew,
     pub segments: Arc<SegmentTable>,
     pub members: Grown<MemberShared>,
     /// What the controllers of all volumes share.
@@ -93,6 +96,8 @@ pub(crate) struct Shared {
     fault: RwLock<Option<Fault>>,
     faulted: AtomicBool,
     closed: AtomicBool,
+    /// See [`Shared::is_ending`].
+    ending: AtomicBool,
     /// Counts what changes about the members and does not show in [`MemberShared::changes`].
     other_changes: AtomicU64,
     log: Arc<dyn Log>,
@@ -114,7 +119,7 @@ pub(crate) struct SharedParts {
     pub map: MapRule,
     pub first_write_seq: u64,
     pub first_stripe_seq: u64,
-    pub reactors: usize,
+    pub crew: Crew,
     pub marks: Option<Marks>,
     pub hybrid: HybridRule,
     pub log: Arc<dyn Log>,
@@ -139,12 +144,13 @@ impl Shared {
             layout,
             protections: parts.protections,
             policies: parts.policies,
+            crew: parts.crew,
             members: Grown::new(MAX_MEMBERS, parts.members),
             array_tag: parts.array_tag,
             session: parts.session,
             totals: Totals::default(),
             volumes: RwLock::default(),
-            stripes: StripeNumbers::new(parts.first_stripe_seq, parts.reactors),
+            stripes: StripeNumbers::new(parts.first_stripe_seq, parts.crew.reactors),
             kept: OnceLock::new(),
             flushes: FlushNumbers::default(),
             two_phase: AtomicBool::new(false),
@@ -156,13 +162,14 @@ impl Shared {
             marks: parts.marks,
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
-            reads: ReadTallies::new(parts.reactors),
+            reads: ReadTallies::new(parts.crew.reactors),
             groups: Grown::new(MAX_GROUPS, parts.groups.into_iter().map(GroupShared::new)),
             clogged: AtomicU32::new(0),
             suspension: Suspension::new(),
             fault: RwLock::new(None),
             faulted: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
             other_changes: AtomicU64::new(0),
             log: parts.log,
         }
@@ -379,6 +386,16 @@ impl Shared {
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
         self.faulted.load(Ordering::Relaxed) || self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the services are to end, which goes before the array closes.
+    #[inline]
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_ending(&self, ending: bool) {
+        self.ending.store(ending, Ordering::Release);
     }
 
     pub(crate) fn set_closed(&self) {

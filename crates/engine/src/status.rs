@@ -314,6 +314,8 @@ pub struct Traffic {
     pub victims: u64,
     /// Of these, in a second group that was cleaned beside the first.
     pub victims_beside: u64,
+    /// Those that other reactors than the home one emptied.
+    pub victims_helped: u64,
     /// Valid blocks that they held.
     pub victim_live: u64,
     /// Blocks that they could hold.
@@ -387,6 +389,7 @@ impl<'a> Overview<'a> {
             flushes: read(&t.flushes),
             victims: read(&t.victims),
             victims_beside: read(&t.victims_beside),
+            victims_helped: read(&t.victims_helped),
             victim_live: read(&t.victim_live),
             victim_capacity: read(&t.victim_capacity),
             checkpoints: read(&t.checkpoints),

@@ -108,7 +108,8 @@ async fn until(rt: &Runtime, is_so: impl Fn() -> bool) {
 }
 
 fn options() -> OpenOptions {
-    OpenOptions { reactors: REACTORS, ..OpenOptions::new(Arc::new(Quiet)) }
+    // The groups are small: with some segments for each, all reactors clean.
+    OpenOptions { reactors: REACTORS, segments_per_helper: 8, ..OpenOptions::new(Arc::new(Quiet)) }
 }
 
 async fn home(Reactor { rt, devices, .. }: Reactor, plan: &Plan) {
@@ -148,6 +149,7 @@ async fn home(Reactor { rt, devices, .. }: Reactor, plan: &Plan) {
     assert!(traffic.checkpoints > 0, "checkpoints were taken meanwhile");
     assert_eq!((traffic.unreadable, traffic.repaired), (0, 0), "nothing was ever found wrong");
     println!("{} messages asked for blocks, of {} blocks read", traffic.asked, traffic.user_read);
+    println!("{} segments emptied, {} of them by other reactors than the first", traffic.victims, traffic.victims_helped);
     array.invariants().expect("counts and maps agree");
     array.close().await.expect("it closes");
     plan.closed.store(true, Ordering::SeqCst);

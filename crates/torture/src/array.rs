@@ -52,7 +52,9 @@ pub(crate) fn options(reactors: usize) -> OpenOptions {
         at_a_time: 5,
         cools_after: Nanos::micros(200),
     };
-    OpenOptions { reactors, map, hybrid, ..OpenOptions::new(Arc::new(Listener)) }
+    // Groups of a few dozen segments are cleaned by several reactors too.
+    let segments_per_helper = 8;
+    OpenOptions { reactors, segments_per_helper, map, hybrid, ..OpenOptions::new(Arc::new(Listener)) }
 }
 
 /// Blocks that volumes can hold in an array of this shape.

@@ -217,6 +217,7 @@ impl Run<'_> {
         let traffic = session.array.traffic();
         self.tally.victims += traffic.victims;
         self.tally.victims_beside += traffic.victims_beside;
+        self.tally.victims_helped += traffic.victims_helped;
         self.tally.rotations += traffic.rotations;
         self.tally.evacuations += traffic.evacuations;
         self.tally.evacuations_given_up += traffic.evacuations_given_up;

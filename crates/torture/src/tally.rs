@@ -57,6 +57,8 @@ pub struct Tally {
     pub victims: u64,
     /// Of these, in a second group that was cleaned beside the first.
     pub victims_beside: u64,
+    /// Those that other reactors than the home one emptied.
+    pub victims_helped: u64,
     /// Times that another group became the front end.
     pub rotations: u64,
     /// Groups emptied as a whole.
@@ -138,6 +140,7 @@ impl Tally {
             salvages,
             victims,
             victims_beside,
+            victims_helped,
             rotations,
             evacuations,
             evacuations_given_up,

@@ -10,7 +10,7 @@ fn some_seeds_end_well() {
     assert_eq!(report.seeds, 30);
     let tally = report.tally;
     assert!(tally.power_cuts > 0 && tally.kills > 0 && tally.members_lost > 0, "{tally:?}");
-    assert!(tally.victims > 0 && tally.victims_beside > 0, "{tally:?}");
+    assert!(tally.victims > 0 && tally.victims_beside > 0 && tally.victims_helped > 0, "{tally:?}");
 }
 
 #[test]

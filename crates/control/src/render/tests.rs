@@ -77,6 +77,8 @@ fn tank(missing: &[u32]) -> ArrayStatus {
             promoted_bytes: 0,
             demoted_bytes: 0,
             reads_without_room: 0,
+            victims: 48,
+            helped_victims: 31,
         }),
         clean: true,
         repairs: None,
@@ -184,6 +186,7 @@ tank: healthy, served; swan, 2 R-groups of 2+1
   space      4 GiB usable, 80 MiB of it live; volumes promise 4 GiB
   segment    8 MiB on each member; cleaned by rule circular
   written    400 MiB by clients, 100 MiB moved by cleaning: write amplification 1.25
+             31 of 48 segments emptied by other cores than the first
              800 MiB to members, parity, headers and copies included: 2.00 bytes for each byte of clients
   scrubbed   2 h 5 min ago
   if killed  all that was acknowledged is in /dev/shm/cygnus-01 (8 MiB) or on the members

@@ -367,7 +367,7 @@ impl Guardian {
         // One that has been found is not asked again while the rebuilder is busy elsewhere: nothing may be on its way to it
         // when it is let in.
         if self.reactor.shared.is_stopped()
-            || self.reactor.home().stop.get()
+            || self.reactor.shared.is_ending()
             || Seats::of(&self.reactor).arrives(member)
         {
             return;

@@ -71,7 +71,7 @@ impl Reactor {
     pub(crate) async fn until_it_answers(&self, group: GroupId) -> bool {
         loop {
             let answers = self.answers.wait();
-            if self.shared.is_stopped() || self.is_home() && self.home().stop.get() {
+            if self.is_ending() {
                 return false;
             }
             if !self.was_disturbed(group, self.silences(group)) {

@@ -60,7 +60,7 @@ impl Rebuilder {
         let home = self.reactor.home();
         home.fills.running.set(true);
         let mut recorded = Recorded { at: self.reactor.rt.now(), segments: 0 };
-        while !home.stop.get() {
+        while !self.reactor.shared.is_ending() {
             let changed = home.members_changed.wait();
             self.end_fills(self.reactor.shared.fault()).await;
             let settled = match self.reactor.shared.check_fault() {

@@ -153,7 +153,7 @@ impl<'a> Seats<'a> {
 
     /// Whether the restoring of a segment should be left half done.
     pub(crate) fn rebuild_must_pause(&self, fill: &Fill) -> bool {
-        self.reactor.home().stop.get() || self.reactor.shared.fault().is_some() || fill.job.is_cancelled()
+        self.reactor.shared.is_ending() || self.reactor.shared.fault().is_some() || fill.job.is_cancelled()
     }
 
     /// The device that is filled, while that can go on.

@@ -139,7 +139,7 @@ impl Array {
 fn sought_now(reactor: &Reactor, member: MemberIx) -> Option<Sought> {
     let home = reactor.home();
     let desc = Seats::of(reactor).desc(member);
-    let ends = reactor.shared.is_stopped() || reactor.shared.fault().is_some() || home.stop.get();
+    let ends = reactor.shared.is_stopped() || reactor.shared.fault().is_some() || reactor.shared.is_ending();
     let has_left = home.state.borrow().has_left(member);
     let has_device = reactor.shared.members[member.index()].known_device().is_some();
     let missing = desc.state == MemberState::Missing && !has_left && !has_device;

@@ -7,20 +7,20 @@ use std::cell::RefMut;
 use std::rc::Rc;
 
 use cygnus_runtime::either;
-use cygnus_types::{GroupId, Nanos, counted};
+use cygnus_types::{GroupId, Nanos, ReactorId, counted};
 
-use crate::clean::damage::Unread;
 use crate::clean::emptied::{Emptied, LOOK_AGAIN};
 use crate::clean::evacuate::Evacuator;
 use crate::clean::gained::Gained;
 use crate::clean::haste::Haste;
-use crate::clean::relocate::{Mover, Moving};
+use crate::clean::relocate::Moving;
+use crate::clean::sweep::Sweep;
+use crate::clean::through::Through;
 use crate::clean::victims::{Choice, Chosen};
 use crate::counters::count;
 use crate::durable::checkpoint::Checkpointer;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
-use crate::read::scan::Scanner;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::lane::Lane;
 
@@ -34,14 +34,11 @@ const MOST_PENDING: usize = 4;
 /// several that have each taken a part of the room could wait for one another for ever.
 const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
 
-/// How far cleaning has gone through a victim.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Through {
-    All,
-    /// The array stops, or there is no room.
-    Part,
-    /// To a block that cannot be read.
-    UpTo(Unread),
+/// Who moves the blocks of a victim.
+pub(super) enum By<'a> {
+    /// The home reactor, in this way.
+    Home(&'a Moving),
+    Helper(ReactorId),
 }
 
 /// Empties victims: see the module's text.
@@ -67,11 +64,15 @@ impl Cleaner {
         &self.reactor
     }
 
+    pub(super) fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
     /// The cleaner: runs on the home reactor until the array closes.
     pub(crate) async fn run(self) {
         let home = self.reactor.home();
         home.cleaning.running.set(true);
-        while !home.stop.get() && self.reactor.shared.fault().is_none() {
+        while !self.reactor.shared.is_ending() && self.reactor.shared.fault().is_none() {
             let changed = home.space_changed.wait();
             if self.checkpointer.checkpoint_is_due() {
                 self.checkpointer.start_checkpoint();
@@ -107,6 +108,7 @@ impl Cleaner {
                         self.checkpointer.start_checkpoint_at_once();
                         self.leave_all_to_checkpoint();
                     }
+                    self.end_segments_of_helpers();
                     self.gave_nothing();
                     let nap = self.reactor.rt.sleep(LOOK_AGAIN);
                     either(changed, nap).await;
@@ -117,9 +119,10 @@ impl Cleaner {
                 }
             }
         }
-        while home.cleaning.releasing.get() {
+        let is_busy = || home.cleaning.releasing.get() || home.cleaning.helpers.are_at_work();
+        while is_busy() {
             let changed = home.space_changed.wait();
-            if home.cleaning.releasing.get() {
+            if is_busy() {
                 changed.await;
             }
         }
@@ -149,11 +152,11 @@ impl Cleaner {
     /// less gain than that wastes, cleaning would go on for ever and get nowhere.
     fn should_release(&self, group: GroupId) -> bool {
         let stripe = u64::from(self.reactor.shared.shapes(group).most_slots());
+        let begun = self.begun_stripes() + self.reactor.home().cleaning.helpers.filling();
         let batch = BATCH.max((self.reactor.shared.layout.segments(group) / BATCH_SHARE) as usize);
         let space = self.reactor.home().space.borrow();
         let wanted = space.starving > 0 || space.turn.is_over();
-        let worth_it =
-            space.reclaimed >= 2 * stripe * self.begun_stripes().max(1) && (space.pending.len() >= batch || wanted);
+        let worth_it = space.reclaimed >= 2 * stripe * begun.max(1) && (space.pending.len() >= batch || wanted);
         worth_it || space.pending.len() >= MOST_PENDING * batch
     }
 
@@ -194,7 +197,7 @@ impl Cleaner {
     }
 
     /// Empties victims of one group, or of two, at once, so that devices always have something to do.
-    async fn clean_together(&self, chosen: Chosen, beside: Option<Chosen>) {
+    async fn clean_together(&self, mut chosen: Chosen, beside: Option<Chosen>) {
         let _step = self.reactor.shared.during("cleaning");
         self.gained().works(self.reactor.rt.now());
         self.aim_relocation_at(chosen.group, beside.as_ref().map(|beside| beside.group));
@@ -202,11 +205,15 @@ impl Cleaner {
             &self.reactor.shared.totals.victims_beside,
             beside.as_ref().map_or(0, |beside| beside.victims.len() as u64),
         );
+        let all = beside.iter().chain([&chosen]).flat_map(|chosen| &chosen.victims);
+        self.reactor.home().cleaning.victims.borrow_mut().extend(all);
+        if Haste::of(&self.reactor).is_full(chosen.group) {
+            self.call_helpers(chosen.group, &mut chosen.victims);
+        }
         let of = |lane, chosen: Chosen| chosen.victims.into_iter().map(move |seg| (lane, chosen.group, seg));
         let beside = beside.into_iter().flat_map(|beside| of(Lane::Beside, beside));
         let (first, cleaner) = (chosen.victims[0], self.clone());
         let victims: Vec<_> = of(Lane::Cleaning, chosen).chain(beside).collect();
-        self.reactor.home().cleaning.victims.borrow_mut().extend(victims.iter().map(|&(.., seg)| seg));
         for_each_of(&self.reactor.rt, victims.len(), victims, move |(lane, group, seg)| {
             let cleaner = cleaner.clone();
             async move {
@@ -217,8 +224,7 @@ impl Cleaner {
                 // A group is emptied of all that can be read.
                 let moving =
                     if Emptied::of(&cleaner.reactor).is_evacuating() { moving } else { moving.if_all_can_be() };
-                cleaner.clean(group, seg, &moving).await;
-                cleaner.reactor.home().cleaning.victims.borrow_mut().retain(|&victim| victim != seg);
+                cleaner.clean_by(group, seg, By::Home(&moving)).await;
             }
         })
         .await;
@@ -228,8 +234,8 @@ impl Cleaner {
         self.reactor.home().space_changed.notify();
     }
 
-    /// Moves every current block out of a victim.
-    async fn clean(&self, group: GroupId, seg: SegIx, moving: &Moving) {
+    /// Has every current block be moved out of a victim, here or by a helper; the victim is no longer the cleaner's then.
+    pub(super) async fn clean_by(&self, group: GroupId, seg: SegIx, by: By<'_>) -> Through {
         let _look = self.reactor.looks.begin();
         let shared = &self.reactor.shared;
         count(&shared.totals.victims, 1);
@@ -239,27 +245,35 @@ impl Cleaner {
         count(&shared.totals.victim_capacity, u64::from(capacity));
         let gain = capacity.saturating_sub(shared.segments.live(seg));
         self.gained().gains(shared.segments.medium(seg), 0);
-        let through = match self.is_suspect(group) {
-            // What were moved out of a segment that stays would take room for nothing.
-            true => self.look_through(seg).await,
-            false => Through::All,
-        };
-        let through = match through {
-            Through::All => self.go_through(seg, moving).await,
-            not_all => not_all,
+        let through = match by {
+            By::Helper(helper) => self.ask_helper(helper, seg).await,
+            By::Home(moving) => match self.is_suspect(group) {
+                // What were moved out of a segment that stays would take room for nothing.
+                true => self.look_through(seg, moving).await,
+                false => Sweep::of(&self.reactor).go_through(seg, moving).await,
+            },
         };
         match through {
-            Through::All => {}
-            Through::Part => return,
-            Through::UpTo(lost) => return self.leave_damaged(seg, lost),
+            Through::All => self.note_emptied(group, seg, gain).await,
+            Through::Part => {}
+            Through::UpTo(lost) => self.leave_damaged(seg, lost),
         }
+        self.reactor.home().cleaning.victims.borrow_mut().retain(|&victim| victim != seg);
+        through
+    }
+
+    /// All of a victim was gone through: it waits to be given back, unless something current is left in it.
+    async fn note_emptied(&self, group: GroupId, seg: SegIx, gain: u32) {
+        let shared = &self.reactor.shared;
         if Emptied::of(&self.reactor).is_emptied(seg).await {
             shared.segments.set_state(seg, SegState::Pending);
             let mut space = self.reactor.home().space.borrow_mut();
             space.pending.push(seg);
             space.reclaimed += u64::from(gain);
             self.gained().gains(shared.segments.medium(seg), gain.into());
-        } else if !self.reactor.home().stop.get() && !shared.is_stopped() {
+            // The home reactor may be waiting for room that this gives.
+            self.reactor.progress.notify();
+        } else if !self.reactor.is_ending() {
             shared.segments.set_state(seg, SegState::Damaged);
             let (left, (_, segment)) = (shared.segments.live(seg), shared.segments.locate(seg));
             let text = format!("{group} {segment}: {} cannot be read; it stays as it is", counted(left, "block"));
@@ -267,39 +281,16 @@ impl Cleaner {
         }
     }
 
-    /// Looks whether all of a victim can be read.
-    async fn look_through(&self, seg: SegIx) -> Through {
-        let through = self.go_through(seg, &Moving::only_looking()).await;
-        if through == Through::All {
-            self.reactor.home().cleaning.damage.is_whole();
-        }
-        through
-    }
-
-    /// Has what can be moved be moved, stripe by stripe.
-    async fn go_through(&self, seg: SegIx, moving: &Moving) -> Through {
-        let (group, segment) = self.reactor.shared.segments.locate(seg);
-        let (mut row, mut life) = (0, None);
-        while self.reactor.shared.segments.live(seg) > 0 {
-            let Ok(found) = Scanner::of(&self.reactor).stripe_surely_at(group, segment, row, life).await else {
-                return Through::Part;
-            };
-            let Some(stripe) = found else { break };
-            Haste::of(&self.reactor).give_way_to_reads(group).await;
-            moving.at_ease(Haste::of(&self.reactor).has_time(group));
-            let moved = Mover::of(&self.reactor).move_stripe(&stripe, moving).await;
-            if moved.stopped || moved.without_room > 0 {
-                return Through::Part;
+    /// Moves what is in a victim only if all of that can be read.
+    async fn look_through(&self, seg: SegIx, moving: &Moving) -> Through {
+        let sweep = Sweep::of(&self.reactor);
+        match sweep.go_through(seg, &Moving::only_looking()).await {
+            Through::All => {
+                self.reactor.home().cleaning.damage.is_whole();
+                sweep.go_through(seg, moving).await
             }
-            if moving.stops_at_lost()
-                && let Some(&lost) = moved.lost.first()
-            {
-                return Through::UpTo(lost);
-            }
-            row = stripe.common.end_row();
-            life = Some(stripe.common.segment_seq);
+            not_all => not_all,
         }
-        Through::All
     }
 
     /// Relocations stay inside the groups being cleaned (SWAN section 3.2), unless all of one is emptied.

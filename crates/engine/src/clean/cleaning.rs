@@ -8,6 +8,7 @@ use cygnus_types::{GroupId, Nanos};
 use crate::clean::candidates::Candidates;
 use crate::clean::damage::Damage;
 use crate::clean::gained::Gained;
+use crate::clean::helping::Helpers;
 use crate::space::segments::SegIx;
 
 /// Clients that have asked for nothing for so long do not count.
@@ -52,6 +53,8 @@ pub(crate) struct Cleaning {
     pub candidates: RefCell<Candidates>,
     /// Segments that the cleaner is emptying; few.
     pub victims: RefCell<Vec<SegIx>>,
+    /// The reactors that empty some of them.
+    pub helpers: Helpers,
     /// Segments that cannot be emptied.
     pub damage: Damage,
     /// How fast it gains room.
@@ -71,6 +74,7 @@ impl Cleaning {
         Self {
             candidates: RefCell::new(candidates),
             victims: RefCell::default(),
+            helpers: Helpers::default(),
             damage: Damage::default(),
             gained: RefCell::default(),
             clients: RefCell::default(),

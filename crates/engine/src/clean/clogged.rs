@@ -5,8 +5,8 @@ use std::rc::Rc;
 use cygnus_types::{GroupId, counted};
 
 use crate::clean::cleaner::Cleaner;
-use crate::clean::damage::Unread;
 use crate::clean::emptied::Emptied;
+use crate::clean::through::Unread;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};

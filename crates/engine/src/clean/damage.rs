@@ -7,9 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use cygnus_format::MapEntry;
-use cygnus_types::{Lba, VolumeId};
-
+use crate::clean::through::Unread;
 use crate::shared::Shared;
 use crate::space::segments::{SegIx, SegState};
 
@@ -21,14 +19,6 @@ const FRUITLESS_BESIDE_CHECKPOINT: u32 = 2000;
 
 /// Victims without such a block after which it is not expected in the next one.
 const WHOLE: u32 = 16;
-
-/// A current block that cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unread {
-    pub volume: VolumeId,
-    pub lba: Lba,
-    pub entry: MapEntry,
-}
 
 /// What keeps a segment.
 struct Kept {

@@ -61,10 +61,7 @@ impl Emptied {
     /// count a moment after the map has changed.
     pub(crate) async fn is_emptied(&self, seg: SegIx) -> bool {
         let mut looks = 0;
-        while self.reactor.shared.segments.live(seg) > 0
-            && !self.reactor.home().stop.get()
-            && !self.reactor.shared.is_stopped()
-        {
+        while self.reactor.shared.segments.live(seg) > 0 && !self.reactor.is_ending() {
             if self.reactor.home().regroup.deleting.get() == 0 {
                 looks += 1;
             }

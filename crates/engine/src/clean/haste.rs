@@ -40,9 +40,14 @@ impl<'a> Haste<'a> {
         1 + (haste * (MOST_VICTIMS - 1) as f64) as usize
     }
 
-    /// Whether cleaning in a group need not hurry at all.
+    /// Whether cleaning in a group need not hurry at all. Who helps to clean is only there because it must.
     pub(crate) fn has_time(&self, group: GroupId) -> bool {
-        self.haste(group) == 0.0
+        self.reactor.is_home() && self.haste(group) == 0.0
+    }
+
+    /// Whether cleaning in a group must go as fast as it can.
+    pub(crate) fn is_full(&self, group: GroupId) -> bool {
+        self.haste(group) >= 1.0
     }
 
     /// From 0 to 1: as fast as it can go, since time is short or nobody minds.
@@ -64,11 +69,16 @@ impl<'a> Haste<'a> {
         }
     }
 
+    /// Whether writers wait for segments, as far as that is known here.
+    fn do_writers_wait(&self) -> bool {
+        self.reactor.is_home() && self.reactor.home().space.borrow().starving > 0
+    }
+
     /// Waits while clients read from the group, unless writers wait for space.
     pub(crate) async fn give_way_to_reads(&self, group: GroupId) {
         let begun = self.reactor.rt.now();
         while self.reactor.shared.reads.under_way(group) > 0
-            && self.reactor.home().space.borrow().starving == 0
+            && !self.do_writers_wait()
             && self.reactor.shared.admission.delay() == Nanos::ZERO
             && self.reactor.rt.now().since(begun) < LONGEST_YIELD
         {

@@ -13,11 +13,11 @@ use cygnus_parity as parity;
 use cygnus_runtime::{Buf, BufSlice, OpFuture, either};
 use cygnus_types::{BLOCK, Lba, Nanos};
 
-use crate::clean::damage::Unread;
 use crate::clean::emptied::Emptied;
 use crate::clean::haste::Haste;
 use crate::clean::of_page::whole_page;
 use crate::clean::stream::lane_of;
+use crate::clean::through::Unread;
 use crate::counters::count;
 use crate::lsa::Publish;
 use crate::reactor::Reactor;

@@ -71,8 +71,8 @@ impl Choice {
         let rotation = RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() };
         let beside = policies.cleaning.group_beside(rotation, first.index())?;
         let (group, starving) = (GroupId(beside as u16), space.is_starving());
-        let room = space.room_to_move(&self.reactor.shared, beside);
         drop(space);
+        let room = self.room_to_move(group);
         let mut victims = self.best(group, self.rule_of(group), policies.cleaning.worth(starving));
         victims.truncate(fitting(&victims, room));
         if victims.is_empty() {
@@ -83,6 +83,41 @@ impl Choice {
         let seq = space.next_segment_seq;
         space.turn.goes_beside(beside, seq);
         Some(self.chosen(group, victims))
+    }
+
+    /// A victim for a helper in the group that is being cleaned, if more are to be freed there than are being emptied.
+    pub(crate) fn choose_for_helper(&self, group: GroupId) -> Option<SegIx> {
+        let (shared, home) = (&self.reactor.shared, self.reactor.home());
+        let starving = {
+            let space = home.space.borrow();
+            if space.cleaning != Some(group.index()) || space.evacuation.is_some() {
+                return None;
+            }
+            let under_way = self.victims_in(group).count() as u32 + space.pending_in(shared, group);
+            let to_free = shared.policies.cleaning.still_to_free(&space.views(shared)[group.index()]);
+            if to_free <= under_way {
+                return None;
+            }
+            space.is_starving()
+        };
+        let (candidates, busy) = (home.candidates(shared), self.busy_segments());
+        let worth = shared.policies.cleaning.worth(starving);
+        let best = candidates.best(&shared.segments, group, self.rule_of(group), worth, &busy).next()?;
+        (best.live <= self.room_to_move(group)).then(|| shared.segments.index(group, best.id))
+    }
+
+    /// Victims of a group that are being emptied.
+    fn victims_in(&self, group: GroupId) -> impl Iterator<Item = SegIx> {
+        let (victims, segments) =
+            (self.reactor.home().cleaning.victims.borrow().clone(), &self.reactor.shared.segments);
+        victims.into_iter().filter(move |&seg| segments.locate(seg).0 == group)
+    }
+
+    /// Blocks that more victims of a group may have, besides those that are being emptied.
+    fn room_to_move(&self, group: GroupId) -> u32 {
+        let shared = &self.reactor.shared;
+        let room = self.reactor.home().space.borrow().room_to_move(shared, group.index());
+        self.victims_in(group).fold(room, |room, seg| room.saturating_sub(shared.segments.live(seg)))
     }
 
     fn chosen(&self, group: GroupId, victims: Vec<SegmentView>) -> Chosen {
@@ -133,8 +168,8 @@ impl Choice {
         drop(candidates);
         let (to_free, seq) = (to_free.min(there_are), space.next_segment_seq);
         space.turn.goes_on(g, to_free, seq, self.reactor.rt.now());
-        let room = space.room_to_move(&self.reactor.shared, g);
         drop(space);
+        let room = self.room_to_move(group);
         let mut victims = self.best(group, rule(group), worth);
         victims.truncate(fitting(&victims, room).max(1));
         Some(self.chosen(group, victims))

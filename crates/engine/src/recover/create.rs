@@ -13,6 +13,7 @@ use crate::recover::assemble::{Found, inspect};
 use crate::recover::media::{NewGroup, check_mix, groups_of};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::recover::zones::{alignment, refuse_zoned};
+use crate::space::crew::Crew;
 use crate::space::protections::{CLIENTS_PARITY, Protections, raid_value};
 use crate::space::usable::{CLEANING, CLEANING_ON, PARITY_FIXED, STREAMS, policies_of, usable_blocks};
 use crate::work::Work;
@@ -293,7 +294,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     }
     state.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     check_mix(&state, &policies)?;
-    let usable = usable_blocks(&state, &policies, 1)?;
+    let usable = usable_blocks(&state, &policies, Crew::ALONE)?;
     if let Some(medium) = Medium::ALL.into_iter().find(|medium| usable.0[medium.index()] == Some(0)) {
         let on_it = state.groups.iter().filter(|group| group.medium == medium);
         let segments: u32 = on_it.map(GroupDesc::segments).sum();

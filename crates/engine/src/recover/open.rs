@@ -45,6 +45,7 @@ use crate::recover::room::maps_fit;
 use crate::recover::zones::few_active_zones;
 use crate::resize::retire::Retirement;
 use crate::shared::{Shared, SharedParts};
+use crate::space::crew::Crew;
 use crate::space::manager::Space;
 use crate::space::protections::Protections;
 use crate::space::segments::SegState;
@@ -57,6 +58,9 @@ use crate::write::lane::Lane;
 /// must not be given out again, or a leftover of theirs could pass for something new.
 const SEQUENCE_GAP: u64 = 1 << 24;
 
+/// Usual value of [`OpenOptions::segments_per_helper`]: all helpers together take some three per cent of a group for themselves at most.
+const SEGMENTS_PER_HELPER: u32 = 64;
+
 /// How an array is to be opened.
 #[derive(Clone)]
 pub struct OpenOptions {
@@ -64,6 +68,8 @@ pub struct OpenOptions {
     pub array: Option<Uuid>,
     /// Reactors that will serve it, this one included.
     pub reactors: usize,
+    /// Segments that an R-group has for each of the other reactors that helps to clean it: one that helps fills a segment of its own.
+    pub segments_per_helper: u32,
     /// Open without writing anything: for checks of a stopped array.
     pub read_only: bool,
     /// Memory of the volumes' maps.
@@ -89,6 +95,7 @@ impl OpenOptions {
         Self {
             array: None,
             reactors: 1,
+            segments_per_helper: SEGMENTS_PER_HELPER,
             read_only: false,
             map: MapRule::default(),
             log,
@@ -257,7 +264,7 @@ pub(crate) async fn open(
         reactor.rt.spawn(Cleaner::of(&reactor).run());
         let rescues = std::mem::take(&mut replayed.rescues);
         let finished = finish_recovery(&reactor, covered, rescues, given_up.len() > 0, &mut steps).await;
-        reactor.home().stop.set(finished.is_err());
+        reactor.shared.set_ending(finished.is_err());
         finished.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         if gave_up {
             GivingUp::of(&reactor).clear_spoiled(&replayed.lost).await;
@@ -408,6 +415,7 @@ fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
 pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
     let Superblock { array, generation, state, .. } = &assembly.superblock;
     let policies = policies_of(state)?;
+    let crew = Crew::new(options.reactors, options.segments_per_helper, &policies);
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let segments_of = |ix: usize| {
         let group = state.group_of(MemberIx(ix as u16)).expect("each member is of a group");
@@ -421,7 +429,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let members = assembly.devices.iter().zip(state.members()).enumerate().map(describe).collect();
     let root = state.roots[0].as_ref();
     let shared = Arc::new(Shared::new(SharedParts {
-        usable: usable_blocks(state, &policies, options.reactors)?,
+        usable: usable_blocks(state, &policies, crew)?,
         layout,
         protections: Protections::of(state)?,
         groups: state.groups.iter().map(|group| (group.state, group.medium)).collect(),
@@ -434,7 +442,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         map: options.map,
         first_write_seq: root.map_or(1, |r| r.next_write_seq),
         first_stripe_seq,
-        reactors: options.reactors,
+        crew,
         marks: marks(assembly, options, &policies)?,
         hybrid: options.hybrid,
         log: options.log.clone(),

@@ -48,7 +48,7 @@ impl Array {
             return Err(GroupError::TooFewLeft { group, preset: without.preset, needed, left });
         }
         without.groups[group.index()].state = GroupState::Retiring;
-        let room = usable_blocks(&without, &shared.policies, shared.stripes.reactors())?;
+        let room = usable_blocks(&without, &shared.policies, shared.crew)?;
         if shared.held.blocks() > room.total() {
             let (held, room) = (ByteSize::of_blocks(shared.held.blocks()), ByteSize::of_blocks(room.total()));
             return Err(GroupError::DoesNotFit { group, held, room, over: ByteSize(held.0 - room.0) });

@@ -26,6 +26,6 @@ impl Drop for Turn<'_> {
 /// Tells what volumes may hold, after groups came or began to leave.
 pub(crate) fn recompute_usable(reactor: &Reactor) {
     let (state, shared) = (reactor.home().state.borrow(), &reactor.shared);
-    let usable = usable_blocks(&state, &shared.policies, shared.stripes.reactors());
+    let usable = usable_blocks(&state, &shared.policies, shared.crew);
     shared.held.set_usable(usable.expect("the state was valid with these groups"));
 }

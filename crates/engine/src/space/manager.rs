@@ -12,8 +12,10 @@ use cygnus_types::{GroupId, Medium, Nanos, ReactorId};
 use crate::autonomics::steering::Steering;
 use crate::clean::turn::CleaningTurn;
 use crate::counters::count;
+use crate::peers::HOME;
 use crate::planted::{self, Bug};
 use crate::shared::Shared;
+use crate::space::crew::Crew;
 use crate::space::evacuation::Evacuation;
 use crate::space::protections::Protections;
 use crate::space::role::GroupRole;
@@ -92,8 +94,9 @@ fn for_discards(shared: &Shared) -> u32 {
 
 /// Free segments that clients' writes leave in a group of so many, which is one of `groups`: for relocation, and its part of
 /// what a checkpoint needs.
-fn reserve(policies: &Policies, segments: u32, checkpoint: u64, groups: u64) -> u32 {
-    policies.reserve_of(segments) + policies.streams.of_cleaning_beside() + checkpoint.div_ceil(groups) as u32
+fn reserve(policies: &Policies, crew: Crew, segments: u32, checkpoint: u64, groups: u64) -> u32 {
+    let of_cleaning = policies.reserve_of(segments) + policies.streams.of_cleaning_beside() + crew.helpers_in(segments);
+    of_cleaning + checkpoint.div_ceil(groups) as u32
 }
 
 impl Space {
@@ -335,7 +338,7 @@ impl Space {
         let view = |group: GroupId| match shared.group_state(group) {
             GroupState::InService => {
                 let all = shared.layout.segments(group);
-                let reserve = reserve(&shared.policies, all, checkpoint, in_service) + for_discards;
+                let reserve = reserve(&shared.policies, shared.crew, all, checkpoint, in_service) + for_discards;
                 let segments = all - self.given_up(shared, group);
                 // Nobody gets anything of a group until all of it is free again.
                 let free = if emptied == Some(group.index()) { 0 } else { self.free_in(group.index()) };
@@ -479,6 +482,12 @@ impl Space {
                 let (view, own) = (self.views(shared)[group], shared.policies.streams.of_cleaning_beside());
                 self.evacuation.is_none() && view.is_present() && view.free + own > view.reserve
             })?,
+            // A helper's, in the group being cleaned: it takes nothing that others need.
+            Lane::Beside if owner.index() != HOME => self.cleaning.filter(|&group| {
+                let view = self.views(shared)[group];
+                let helpers = shared.crew.helpers_in(view.segments);
+                self.evacuation.is_none() && view.is_present() && view.free + helpers > view.reserve
+            })?,
             // Nothing depends on it: it lives on what its own group has.
             Lane::Beside => self.beside.filter(|&group| !self.free[group].is_empty())?,
             // The last checkpoint is taken when nothing is relocated any more.
@@ -557,6 +566,7 @@ mod tests {
             over_provisioning in 0..500_u16,
             preset in 0..Preset::ALL.len(),
             reactors in 1..5_usize,
+            per_helper in 4..80_u32,
             more in 0..3_u8,
             page in 0..4_u32,
             streams in 0..Streams::ALL.len(),
@@ -574,7 +584,8 @@ mod tests {
             let page = (1 << page).min(geometry.chunk_blocks) as u8;
             let mapped = data_blocks(shapes, &segments, over_provisioning, &policies);
             let checkpoint = checkpoint_segments(&layout, &protections, mapped);
-            let usable = usable_of(shapes, &segments, page, checkpoint, over_provisioning, &policies, reactors);
+            let crew = Crew::new(reactors, per_helper, &policies);
+            let usable = usable_of(shapes, &segments, page, checkpoint, over_provisioning, &policies, crew);
             if usable == 0 {
                 return Ok(());
             }
@@ -585,13 +596,15 @@ mod tests {
 
             // All that is promised is there, in full segments; two checkpoints are kept, and clients have taken what they
             // may: the next checkpoint has its room all the same, beside what each group keeps for relocation.
-            let kept: u64 = segments.iter().map(|&n| u64::from(reserve(&policies, n, checkpoint, groups))).sum();
+            let kept: u64 = segments.iter().map(|&n| u64::from(reserve(&policies, crew, n, checkpoint, groups))).sum();
+            let helpers: u64 = segments.iter().map(|&n| u64::from(crew.helpers_in(n))).sum();
             let for_cleaning = policies.relocation_reserve + policies.streams.of_cleaning_beside();
-            let for_meta: u64 = kept - groups * u64::from(for_cleaning);
+            let for_meta: u64 = kept - groups * u64::from(for_cleaning) - helpers;
             prop_assert!(for_meta >= checkpoint);
             let relocation: u64 = segments.iter().map(|&n| u64::from(policies.reserve_of(n))).sum();
             let own = u64::from(policies.streams.of_cleaning_beside()) * groups;
-            prop_assert!(usable.div_ceil(capacity) + 3 * checkpoint + relocation + own + reactors as u64 <= all);
+            let in_use = 3 * checkpoint + relocation + own + helpers + reactors as u64;
+            prop_assert!(usable.div_ceil(capacity) + in_use <= all);
             // And a checkpoint has as many blocks as were counted on, in segments that the superblock has room to name.
             let blocks = checkpoint_pages(usable) * u64::from(geometry.checkpoint_copies());
             prop_assert!(checkpoint * u64::from(protections.checkpoint_capacity()) >= blocks);

@@ -2,6 +2,7 @@
 
 pub(crate) mod ages;
 pub(crate) mod changed;
+pub(crate) mod crew;
 pub(crate) mod evacuation;
 pub(crate) mod grace;
 pub(crate) mod grants;

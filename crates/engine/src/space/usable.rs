@@ -6,6 +6,7 @@ use cygnus_types::{ByteSize, Medium};
 
 use crate::error::ArrayError;
 use crate::planted::{self, Bug};
+use crate::space::crew::Crew;
 use crate::space::held::Usable;
 use crate::space::manager::checkpoint_segments;
 use crate::space::protections::{Protections, Shapes};
@@ -83,13 +84,13 @@ fn chosen_streams(state: &ArrayState, policies: &Policies) -> Result<Streams, Ar
 /// # Errors
 /// When they name a preset or a shape that this engine does not know.
 pub fn usable_bytes(state: &ArrayState) -> Result<ByteSize, ArrayError> {
-    usable_blocks(state, &policies_of(state)?, 1).map(|usable| ByteSize::of_blocks(usable.total()))
+    usable_blocks(state, &policies_of(state)?, Crew::ALONE).map(|usable| ByteSize::of_blocks(usable.total()))
 }
 
 /// Blocks that volumes may hold: what remains after over-provisioning, or after the segments that must be free or open
 /// at any time for the array to go on, whichever is less. Each medium has to have these by itself, all checkpoints among them: what
 /// is to be on it must not depend on what becomes free elsewhere.
-pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: usize) -> Result<Usable, ArrayError> {
+pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, crew: Crew) -> Result<Usable, ArrayError> {
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let protections = Protections::of(state)?;
     let in_service = || state.groups.iter().filter(|group| group.state == GroupState::InService);
@@ -104,7 +105,7 @@ pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, reactors: u
     };
     let on = |medium| {
         let (groups, shapes) = (groups_on(medium), protections.on(medium));
-        let usable = || usable_of(shapes, &groups, page, checkpoint, permille, policies, reactors);
+        let usable = || usable_of(shapes, &groups, page, checkpoint, permille, policies, crew);
         (!groups.is_empty()).then(usable)
     };
     Ok(Usable(Medium::ALL.map(on)))
@@ -138,17 +139,20 @@ pub(crate) fn usable_of(
     checkpoint: u64,
     over_provisioning_permille: u16,
     policies: &Policies,
-    reactors: usize,
+    crew: Crew,
 ) -> u64 {
     let capacity = u64::from(shapes.capacity_of_pages(page));
     let segments = data_segments(groups, policies);
     let by_rule = data_blocks(shapes, groups, over_provisioning_permille, policies);
     // Of each stream of cleaning one that is kept free, and one that is begun.
     let of_streams = 2 * policies.streams.of_cleaning_beside();
-    let reserved: u64 = groups.iter().map(|&segments| u64::from(policies.reserve_of(segments) + 1 + of_streams)).sum();
+    let kept = |&segments: &u32| u64::from(policies.reserve_of(segments) + 1 + of_streams + crew.helpers_in(segments));
+    let reserved: u64 = groups.iter().map(kept).sum();
+    // Each helper has one that is begun, in whichever group it helped last.
+    let of_helpers = groups.iter().map(|&segments| u64::from(crew.helpers_in(segments))).max().unwrap_or(0);
     // Open and spare segments of the writers, two checkpoints kept and one being written, and victims in the making.
     let of_a_reactor = u64::from(3 + 2 * policies.streams.beside());
-    let in_use = reactors as u64 * of_a_reactor + checkpoint * 3 + reserved + 2;
+    let in_use = crew.reactors as u64 * of_a_reactor + checkpoint * 3 + reserved + of_helpers + 2;
     // Stripes cut short by flushes leave holes. Segments of few stripes could otherwise be so full of live data that
     // moving it costs the space it gains.
     let filled = capacity.saturating_sub(u64::from(shapes.most_slots()) / 4);

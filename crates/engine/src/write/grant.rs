@@ -25,6 +25,9 @@ pub(crate) trait Room {
     /// A segment for a lane; waits until there is one. `None` when the array closes.
     fn grant(self: &Rc<Self>, lane: Lane) -> impl Future<Output = Option<Grant>>;
 
+    /// Takes back a segment that was granted and is of no use.
+    fn give_back(&self, grant: Grant);
+
     /// Makes what was acknowledged durable, for nobody.
     fn destage(self: &Rc<Self>) -> impl Future<Output = ()>;
 }

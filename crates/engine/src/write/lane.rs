@@ -33,7 +33,7 @@ pub(crate) enum Lane {
     Cleaning,
     /// The same of volumes whose stream is not the common one.
     CleaningOwn(Own),
-    /// The same in a second group, cleaned beside the first one.
+    /// The same in a second group, cleaned beside the first one; on other reactors than the home one all that they move to help it.
     Beside,
     /// Pages of checkpoints.
     Meta,

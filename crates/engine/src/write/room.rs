@@ -16,6 +16,16 @@ impl Room for Reactor {
         self.peers.ask_home(&self.rt, |ticket| ToHome::Grant { ticket, lane }).await.map(|answer| answer.grant())
     }
 
+    fn give_back(&self, grant: Grant) {
+        match self.is_home() {
+            true => {
+                self.home().space.borrow_mut().put_free(&self.shared, grant.seg);
+                self.home().space_changed.notify();
+            }
+            false => self.peers.tell_home(&self.rt, ToHome::GivesBack(grant)),
+        }
+    }
+
     async fn destage(self: &Rc<Self>) {
         if self.shared.is_two_phase() {
             // Stripes that fill slowly get their parity now, and their copies' room is free again.

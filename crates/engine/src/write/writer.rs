@@ -276,7 +276,7 @@ impl Writer {
                 unfit
             };
             if let Some(grant) = unfit {
-                reactor.home().space.borrow_mut().put_free(&reactor.shared, grant.seg);
+                reactor.give_back(grant);
             }
             reactor.progress.notify();
         });
@@ -499,6 +499,16 @@ impl Writer {
         {
             self.segment = Some(segment);
             self.next_row = next_row;
+        }
+        self.spare.take_if(|spare| spare.group != group)
+    }
+
+    /// Appends in a group from now on. A segment begun in another group ends: to keep one in each, as [`Writer::aim_at`] does, takes room
+    /// that is kept for one reactor only. Returns a segment of another group that was granted and not begun.
+    pub(crate) fn go_to(&mut self, reactor: &Rc<Reactor>, group: GroupId) -> Option<Grant> {
+        self.aim = Some(group);
+        if !self.is_in(group) {
+            self.close_segment(reactor);
         }
         self.spare.take_if(|spare| spare.group != group)
     }

@@ -66,8 +66,9 @@ const NOTES: [&str; 3] = [
     "The drives have no flash and take some microseconds for everything, and each core costs four times what the lab's cores usually cost, so that \
      cores are what a request waits for: the rates are a quarter of real ones. Each core has a reactor with segments of its own. Lines of \
      memory that cores take from one another are not modelled: on real cores the straight lines bend too.",
-    "Beside cleaning the rate stops growing where the first core has no time left: it alone cleans. From there on writers wait for the room that \
-     it gives, whatever the other cores could do. The second panel shows that core's time, and the mean of all.",
+    "Beside cleaning the first core chooses what is cleaned, and others empty segments too, one core more for each 64 segments of a group. Where \
+     these are all at work and the first one has no time left, writers wait for the room that they give. The second panel shows the busiest \
+     core's time, and the mean of all.",
     "Clients are dealt out evenly, so on few cores the first one has its share of them beside the cleaning.",
 ];
 
@@ -148,7 +149,7 @@ fn chart<'t>(title: &str, of: &impl Fn(Load) -> &'t [Trialled<'t>]) -> Chart {
     let rates = LOADS.map(|load| line(load.name(), load, load.scheme(), &rate)).into();
     let share = |value: fn(&Trialled) -> f64| move |trialled: &Trialled| 100.0 * value(trialled);
     let shares = vec![
-        line("the core that cleans", Load::Cleaning, Scheme::LogRaid, &share(busiest)),
+        line("the busiest core", Load::Cleaning, Scheme::LogRaid, &share(busiest)),
         line("all cores, mean", Load::Cleaning, Scheme::Raw, &share(mean)),
     ];
     let panels = vec![

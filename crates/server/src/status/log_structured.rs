@@ -280,5 +280,7 @@ fn writes(traffic: &Traffic) -> WriteCounters {
         promoted_bytes: bytes(traffic.promoted),
         demoted_bytes: bytes(traffic.demoted),
         reads_without_room: traffic.not_promoted,
+        victims: traffic.victims,
+        helped_victims: traffic.victims_helped,
     }
 }

@@ -1,0 +1,49 @@
+//! One victim, gone through from its first stripe to its last: what is current in it is moved away. Any reactor can do that; which
+//! victims there are, and what becomes of them, is decided on the home reactor.
+
+use std::rc::Rc;
+
+use crate::clean::haste::Haste;
+use crate::clean::relocate::{Mover, Moving};
+use crate::clean::through::Through;
+use crate::reactor::Reactor;
+use crate::read::scan::Scanner;
+use crate::space::segments::SegIx;
+
+/// Goes through victims: see the module's text.
+pub(crate) struct Sweep<'a> {
+    reactor: &'a Rc<Reactor>,
+}
+
+impl<'a> Sweep<'a> {
+    pub(crate) fn of(reactor: &'a Rc<Reactor>) -> Self {
+        Self { reactor }
+    }
+
+    /// Has what can be moved be moved, stripe by stripe.
+    pub(crate) async fn go_through(&self, seg: SegIx, moving: &Moving) -> Through {
+        let _look = self.reactor.looks.begin();
+        let (group, segment) = self.reactor.shared.segments.locate(seg);
+        let (mut row, mut life) = (0, None);
+        while self.reactor.shared.segments.live(seg) > 0 {
+            let Ok(found) = Scanner::of(self.reactor).stripe_surely_at(group, segment, row, life).await else {
+                return Through::Part;
+            };
+            let Some(stripe) = found else { break };
+            Haste::of(self.reactor).give_way_to_reads(group).await;
+            moving.at_ease(Haste::of(self.reactor).has_time(group));
+            let moved = Mover::of(self.reactor).move_stripe(&stripe, moving).await;
+            if moved.stopped || moved.without_room > 0 {
+                return Through::Part;
+            }
+            if moving.stops_at_lost()
+                && let Some(&lost) = moved.lost.first()
+            {
+                return Through::UpTo(lost);
+            }
+            row = stripe.common.end_row();
+            life = Some(stripe.common.segment_seq);
+        }
+        Through::All
+    }
+}

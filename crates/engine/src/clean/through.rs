@@ -1,0 +1,22 @@
+//! How far cleaning has come in a victim.
+
+use cygnus_format::MapEntry;
+use cygnus_types::{Lba, VolumeId};
+
+/// How far a victim was gone through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Through {
+    All,
+    /// The array stops, or there is no room.
+    Part,
+    /// To a block that cannot be read.
+    UpTo(Unread),
+}
+
+/// A current block that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unread {
+    pub volume: VolumeId,
+    pub lba: Lba,
+    pub entry: MapEntry,
+}
