@@ -42,14 +42,16 @@ impl Rehomer<'_> {
     /// Begins to read the blocks again that were just delivered, to move them then.
     pub(super) fn migrate(&self, blocks: &Delivered<'_>, decided: Decided) {
         let (now, all) = (self.reactor.rt.now(), blocks.blocks());
-        let pieces: Vec<_> = blocks.pieces().filter(|piece| self.may_leave(blocks, piece, now)).collect();
-        let Some(volume) = self.reactor.shared.volume(blocks.volume.id).filter(|_| !pieces.is_empty()) else {
-            return self.has_moved(&decided, all, 0);
-        };
+        // Before the blocks are asked whether they may: those that stay for this reason need no rest.
         if !self.sight.begins_migration(self.marks.rule.migrations) {
             count(&self.marks.counts.too_many, all as u64);
             return self.has_moved(&decided, all, 0);
         }
+        let pieces: Vec<_> = blocks.pieces().filter(|piece| self.may_leave(blocks, piece, now)).collect();
+        let Some(volume) = self.reactor.shared.volume(blocks.volume.id).filter(|_| !pieces.is_empty()) else {
+            self.sight.ends_migration();
+            return self.has_moved(&decided, all, 0);
+        };
         let (reactor, &Delivered { lba, place, .. }) = (self.reactor.clone(), blocks);
         let migrating = Migrating { reactor, volume, lba, place, blocks: all, pieces, decided };
         self.reactor.rt.spawn(migrating.carry_out());

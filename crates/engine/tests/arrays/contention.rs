@@ -178,10 +178,8 @@ fn a_slow_link_is_hardly_felt_when_data_moves_away_from_it() {
 fn data_that_moves_may_be_read_anew_for_that() {
     let usual = AutonomicsRule::for_blocks(9 * 17 * MIB / 4096);
     let moves = |rule| {
-        let ended = beside_a_slow_link(|log| OpenOptions {
-            autonomics: Autonomics::By(rule),
-            ..with(&["nic0:d0,d1,d2"], log)
-        });
+        let ended =
+            beside_a_slow_link(|log| OpenOptions { autonomics: Autonomics::By(rule), ..with(&["nic0:d0,d1,d2"], log) });
         let told = told(&ended.status).clone();
         println!("{:?}: {} in all, p99.9 {}; {told:#?}", rule.migration, ended.took, ended.p999);
         assert_eq!((told.migration, told.moved()), (rule.migration, ended.moves.len() as u64));
@@ -194,6 +192,7 @@ fn data_that_moves_may_be_read_anew_for_that() {
     // Where one may be read at a time, others stay, and cost nothing of the budget.
     let one = moves(AutonomicsRule { migration: Migration::Naive, migrations: 1, ..usual });
     assert!(one.moved() > 0 && one.too_many > 0 && one.read_to_move < naive.read_to_move * 2, "{one:?}");
+    assert!(one.resting < one.too_many / 4, "blocks that were not begun with may move at once: {one:?}");
 }
 
 /// Clients that only read, of a volume mapped like this, and how many blocks moved.
