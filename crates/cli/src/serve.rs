@@ -1,6 +1,6 @@
 //! `cygnus serve`: what the flags and the file say becomes a server's options. The server itself is `cygnus-server`.
 
-use crate::args::serve::{LogTime, ServeArgs};
+use crate::args::serve::{LinkChoice, LogTime, ServeArgs};
 use crate::backend;
 use crate::commands::Context;
 use crate::config::Config;
@@ -40,7 +40,8 @@ fn options(args: ServeArgs) -> Options {
         stalled_after: args.stalled_after.map(|span| span.0.into()),
         idle_after: args.idle_after.and_then(|interval| interval.0).map(Nanos::from),
         autonomics: args.autonomics,
-        links: args.link,
+        links: args.link.iter().filter_map(LinkChoice::declared).collect(),
+        find_links: args.link.contains(&LinkChoice::Auto),
         by_force: args.force,
         record: args.record.into_iter().map(|record| record.0).collect(),
         log_times: args.log_time.unwrap_or(LogTime::Auto).wanted(),

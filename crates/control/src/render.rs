@@ -434,10 +434,17 @@ fn contention_lines(status: &AutonomicsStatus) -> Vec<String> {
             lines.push(format!("{whose}: {what}"));
         }
     }
-    let stayed =
-        listed(&[(status.resting, "for they moved a moment ago"), (status.no_room, "for want of room at once")]);
+    let stayed = listed(&[
+        (status.resting, "for they moved a moment ago"),
+        (status.no_room, "for want of room at once"),
+        (status.too_many, "for as many were being read for their move as may be"),
+    ]);
     if !stayed.is_empty() {
         lines.push(format!("blocks that were to move and stayed: {stayed}"));
+    }
+    if status.read_to_move > 0 {
+        let read = blocks(status.read_to_move);
+        lines.push(format!("{read} read once more for their move (naive migration), from where others are in the way"));
     }
     let besides = listed(&[
         (status.read_around, "blocks read around it"),

@@ -252,6 +252,11 @@ pub struct AutonomicsStatus {
     pub resting: u64,
     /// Blocks that stayed because no stripe had room at once.
     pub no_room: u64,
+    /// Blocks read for their move alone (naive migration), after the client's read that led to it; none where it is the client's read
+    /// that brings what moves.
+    pub read_to_move: u64,
+    /// Blocks that stayed because as many were being read for their move as may be.
+    pub too_many: u64,
     /// Blocks read by way of redundancy, around members that lag or share a contended link.
     pub read_around: u64,
     /// Segments for clients' writes that another group gave than otherwise.

@@ -120,7 +120,7 @@ pub mod status {
         Readmitted, SegmentInfo, SpareStatus, Suspended, Traffic, Trouble, VolumeAfter,
     };
     pub use cygnus_format::{GroupState, MemberErrors, MemberState, Protection};
-    pub use cygnus_policy::{DecisionCounts, Lag, OutcomeCounts, Suspicion};
+    pub use cygnus_policy::{DecisionCounts, Lag, Migration, OutcomeCounts, Suspicion};
     pub use cygnus_runtime::{Capabilities, DeviceClass, Resets, Zones};
 }
 

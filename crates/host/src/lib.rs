@@ -4,6 +4,7 @@
 //! - [`state`]: the state directory, a memory of where members were last seen.
 //! - [`members`]: what stands at paths, put together to arrays. Reads only.
 //! - [`devices`]: devices opened, and a reactor for work that ends.
+//! - [`links`]: which members share a link, as far as Linux tells.
 //! - [`answer`]: questions that a device may never answer, asked with patience.
 //! - [`kept`]: what a server that was killed has left in memory.
 //! - [`place`]: paths of files and addresses of software SSDs, written alike.
@@ -13,6 +14,7 @@ pub mod answer;
 pub mod devices;
 mod error;
 pub mod kept;
+pub mod links;
 pub mod members;
 mod name;
 pub mod place;

@@ -113,7 +113,7 @@ impl Modules<'_> {
 mod tests {
     use cygnus_engine::Autonomics;
     use cygnus_fabric::Topology;
-    use cygnus_policy::{AutonomicsRule, PageTimes};
+    use cygnus_policy::{AutonomicsRule, Migration, PageTimes};
     use cygnus_types::Nanos;
 
     use crate::fabric::Modules;
@@ -183,10 +183,23 @@ sample = "1ms"
         let flash = with("raid = \"2+0\"", "raid = \"2+0\"\nbudget-of = \"16TiB\"");
         let scenario = flash.unwrap_or_else(|error| panic!("{error}"));
         let by = Autonomics::By(AutonomicsRule::for_blocks(4 << 30));
-        assert_eq!(scenario.arrays().next().map(|array| array.autonomics()), Some(by));
+        assert_eq!(scenario.arrays().next().map(|array| array.autonomics(1 << 30)), Some(by));
+        let keys = "raid = \"2+0\"\nmigration = \"naive\"\nqueue = 1000";
+        let naively = with("raid = \"2+0\"", keys).unwrap_or_else(|error| panic!("{error}"));
+        let usual = AutonomicsRule::for_blocks(1 << 18);
+        let by = Autonomics::By(AutonomicsRule { migration: Migration::Naive, queue: 1000, ..usual });
+        assert_eq!(naively.arrays().next().map(|array| array.autonomics(1 << 30)), Some(by));
         let stays = with("raid = \"2+0\"", "raid = \"2+0\"\nautonomics = false\nbudget-of = \"16TiB\"");
         let error = stays.expect_err("nothing is to be paid for").to_string();
         assert!(error.starts_with("behind.toml:7:") && error.contains("budget-of: data stays"), "{error}");
+        let refused = |key: &str| {
+            let keys = format!("raid = \"2+0\"\nautonomics = false\n{key}");
+            with("raid = \"2+0\"", &keys).expect_err("nothing moves").to_string()
+        };
+        assert!(refused("migration = \"naive\"").contains("migration: data stays"));
+        assert!(refused("queue = 650").contains("queue: data stays"));
+        assert!(refused("queue = 0").contains("nonzero"), "{}", refused("queue = 0"));
+        assert!(refused("migration = \"slow\"").contains("it is shadow-cloning or naive"));
     }
 
     #[test]

@@ -204,6 +204,12 @@ pub struct Moves {
     pub resting: u64,
     /// Stayed: no stripe had room at once.
     pub no_room: u64,
+    /// Stayed: as many were being read for naive migrations as may be; absent if none did.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub too_many: u64,
+    /// Read for naive migrations; absent if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub read_to_move: u64,
     /// Read around members that lag or share a contended link.
     pub read_around: u64,
     /// Segments for clients' writes that came from another group than otherwise.

@@ -3,13 +3,14 @@
 use cygnus_engine::{Autonomics, CreateOptions, Link, VolumeOptions};
 use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
-use cygnus_policy::{AutonomicsRule, Preset, Rules, Streams, UntilFull};
+use cygnus_policy::{AutonomicsRule, Migration, Preset, Rules, Streams, UntilFull};
 use cygnus_sim::CpuModel;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos, Paging, PagingError, Tiers, counted};
 use cygnus_workload::recording::Shipped;
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
+use std::num::NonZeroU32;
 use std::path::Path;
 use toml::Spanned;
 
@@ -108,6 +109,11 @@ pub struct ArraySection {
     /// The flash that pays for moves, where modelled drives are smaller than those that they stand for: the budget is that of an array of
     /// so much. The array's own if not given.
     budget_of: Option<Size>,
+    /// How data that moves gets elsewhere; shadow-cloning if not given.
+    #[serde(default, deserialize_with = "migration")]
+    migration: Option<Migration>,
+    /// Operations under way with which the queue counts as full, so that data leaves the module that most are for; the rule's if not given.
+    queue: Option<NonZeroU32>,
     /// Which of its drives share a link, such as "nic0:d0,d1", where there is no fabric.
     #[serde(default)]
     links: Vec<Spanned<String>>,
@@ -118,6 +124,10 @@ fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rules>, D::
 }
 
 fn streams<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Streams>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
+}
+
+fn migration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Migration>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
@@ -421,7 +431,7 @@ impl ArraySection {
             || self.streams.is_some()
             || !self.media.is_empty()
             || self.autonomics.is_some()
-            || self.budget_of.is_some()
+            || self.of_moves().is_some()
             || !self.links.is_empty()
             || self.over_provision.is_some();
         match self.checked_kind()? {
@@ -429,7 +439,9 @@ impl ArraySection {
                 Err(WrongArray::LogShape(self.preset.clone()))
             }
             ArrayKind::Log(_) if self.is_by_medium() && self.media.is_empty() => Err(WrongArray::NoMedia),
-            ArrayKind::Log(_) if self.budget_of.is_some() && !self.moves_data() => Err(WrongArray::Budget),
+            ArrayKind::Log(_) if !self.moves_data() && self.of_moves().is_some() => {
+                Err(WrongArray::Stays(self.of_moves().expect("just seen")))
+            }
             ArrayKind::Log(_) if self.transient.is_some() && !self.has_transient_area() => Err(WrongArray::Transient),
             ArrayKind::Log(_) => Ok(()),
             ArrayKind::InPlace(_) if self.drives.is_none() || log_only => {
@@ -458,13 +470,29 @@ impl ArraySection {
         self.autonomics.unwrap_or(is_preset)
     }
 
-    /// The same, and by which rule.
-    pub(crate) fn autonomics(&self) -> Autonomics {
-        match (self.autonomics, self.budget_of) {
-            (_, Some(flash)) => Autonomics::By(AutonomicsRule::for_blocks(flash.0 / BLOCK as u64)),
-            (None, None) => Autonomics::AsPreset,
-            (Some(true), None) => Autonomics::On,
-            (Some(false), None) => Autonomics::Off,
+    /// A key that says how data moves, and so is of use only where data does.
+    fn of_moves(&self) -> Option<&'static str> {
+        let given = [self.budget_of.is_some(), self.migration.is_some(), self.queue.is_some()];
+        given.into_iter().zip(["budget-of", "migration", "queue"]).find_map(|(given, key)| given.then_some(key))
+    }
+
+    /// Whether data of an array of so many bytes of drives moves, and by which rule.
+    pub(crate) fn autonomics(&self, raw: u64) -> Autonomics {
+        match self.autonomics {
+            _ if self.of_moves().is_some() => Autonomics::By(self.rule_of_moves(raw)),
+            None => Autonomics::AsPreset,
+            Some(true) => Autonomics::On,
+            Some(false) => Autonomics::Off,
+        }
+    }
+
+    fn rule_of_moves(&self, raw: u64) -> AutonomicsRule {
+        let flash = self.budget_of.map_or(raw, |flash| flash.0);
+        let usual = AutonomicsRule::for_blocks(flash / BLOCK as u64);
+        AutonomicsRule {
+            migration: self.migration.unwrap_or(usual.migration),
+            queue: self.queue.map_or(usual.queue, NonZeroU32::get),
+            ..usual
         }
     }
 

@@ -144,7 +144,7 @@ impl Store {
                 create(rt, devices, &section.options()).await?;
                 let open = OpenOptions {
                     reactors: cores.len(),
-                    autonomics: section.autonomics(),
+                    autonomics: section.autonomics(raw),
                     links: section.shared_links(modules),
                     ..OpenOptions::new(Arc::new(Silent))
                 };
@@ -343,6 +343,8 @@ impl Store {
             over_budget: decisions.all(|of| of.over_budget),
             resting: status.resting,
             no_room: status.no_room,
+            too_many: status.too_many,
+            read_to_move: status.read_to_move,
             read_around: status.read_around,
             steered: status.steered,
             left_early: status.left_early,

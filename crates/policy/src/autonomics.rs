@@ -20,9 +20,13 @@
 //! cluster that was hot takes nothing until it has had a rest. A sibling takes over only from a module with more than twice as
 //! much before it. And a budget bounds what is written besides what clients write.
 
+mod migration;
+
 use std::fmt;
 
 use cygnus_types::Nanos;
+
+pub use migration::{Migration, UnknownMigration};
 
 /// The thresholds. See the module's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +61,10 @@ pub struct AutonomicsRule {
     pub lags_in_a_row: u8,
     /// A module is slow at writing when its writes take so many times what a typical one's do, and longer than was promised.
     pub slow_writes: u64,
+    /// How data gets to where it should be.
+    pub migration: Migration,
+    /// Reads for naive migrations that may be under way, so that what they hold of memory has a bound.
+    pub migrations: u32,
 }
 
 /// Program and erase cycles that flash of the paper's day stands, and for how long it should last; a quarter of that may be ours.
@@ -89,12 +97,17 @@ impl AutonomicsRule {
             avoid_for: Nanos::secs(30),
             lags_in_a_row: 4,
             slow_writes: 4,
+            migration: Migration::ShadowCloning,
+            // The paper has no figure. A tenth of its queue: clients' requests are to be the most of what is under way.
+            migrations: 65,
         }
     }
 
-    /// The rule for one of so many who decide side by side. Each has an equal part of the budget, exactly, and of the queue.
+    /// The rule for one of so many who decide side by side. Each has an equal part of the budget, exactly, of the queue, and of the
+    /// reads for naive migrations.
     pub fn for_one_of(self, deciders: u32) -> Self {
-        Self { deciders, queue: (self.queue / deciders).max(1), ..self }
+        let part = |of: u32| (of / deciders).max(1);
+        Self { deciders, queue: part(self.queue), migrations: part(self.migrations), ..self }
     }
 
     /// What so many blocks cost of one decider's part of the budget, in hundredths of a block of the whole budget: who has a third of
@@ -286,8 +299,19 @@ pub struct WriteBudget {
     by_clock: u64,
     /// Up to when time has been paid for.
     paid: Nanos,
-    /// What the last move took: in all, and of each of the two.
-    taken: (u64, u64, u64),
+    /// What the last move took.
+    taken: Taken,
+}
+
+/// What a move has taken from the budget, as [`AutonomicsRule::price`] counts. Who writes later than he decides keeps it until then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Its price.
+    all: u64,
+    /// Of what clients' writes had earned.
+    of_writes: u64,
+    /// Of what time had earned.
+    of_clock: u64,
 }
 
 impl WriteBudget {
@@ -302,13 +326,18 @@ impl WriteBudget {
         self.by_writes = self.by_writes.saturating_add(earned).min(rule.most_saved());
     }
 
-    /// So many blocks for which the last move took from the budget have not been written.
-    pub fn give_back(&mut self, rule: &AutonomicsRule, blocks: u64) {
-        let (all, of_writes, of_clock) = self.taken;
-        let cost = all.saturating_sub(rule.price(blocks));
-        self.by_writes += of_writes - of_writes.min(cost);
-        self.by_clock += of_clock - of_clock.min(cost);
-        self.taken = (cost, of_writes.min(cost), of_clock.min(cost));
+    /// What the last move took.
+    pub fn last_taken(&self) -> Taken {
+        self.taken
+    }
+
+    /// So many blocks for which a move took this from the budget have not been written.
+    pub fn give_back(&mut self, rule: &AutonomicsRule, taken: Taken, blocks: u64) {
+        let cost = taken.all.saturating_sub(rule.price(blocks));
+        // More may have been earned meanwhile.
+        let back = |saved: u64, of: u64| saved.saturating_add(of - of.min(cost)).min(rule.most_saved());
+        self.by_writes = back(self.by_writes, taken.of_writes);
+        self.by_clock = back(self.by_clock, taken.of_clock);
     }
 
     /// Blocks that may be written now.
@@ -336,9 +365,9 @@ impl WriteBudget {
         if self.by_writes.max(self.by_clock) < cost {
             return false;
         }
-        self.taken = (cost, self.by_writes.min(cost), self.by_clock.min(cost));
-        self.by_writes -= self.taken.1;
-        self.by_clock -= self.taken.2;
+        self.taken = Taken { all: cost, of_writes: self.by_writes.min(cost), of_clock: self.by_clock.min(cost) };
+        self.by_writes -= self.taken.of_writes;
+        self.by_clock -= self.taken.of_clock;
         true
     }
 }

@@ -26,8 +26,8 @@ mod victim;
 mod whole_group;
 
 pub use autonomics::{
-    Answered, AutonomicsRule, Carried, ClusterHeat, ClusterTimes, ClusterView, Decision, DecisionCounts, ModuleView,
-    Obstacle, OutcomeCounts, PageTimes, Reason, Surroundings, WriteBudget,
+    Answered, AutonomicsRule, Carried, ClusterHeat, ClusterTimes, ClusterView, Decision, DecisionCounts, Migration,
+    ModuleView, Obstacle, OutcomeCounts, PageTimes, Reason, Surroundings, Taken, UnknownMigration, WriteBudget,
 };
 pub use cleaning::{CleaningScope, CleaningView, RotationView};
 pub use front_end::{FrontEnd, GroupView, Turn};

@@ -1,5 +1,6 @@
 //! What a server says of itself in its log, each with its words and its weight. What the array says comes as lines of its own.
 
+use cygnus_host::links::SharedLink;
 use cygnus_host::state::StateError;
 use cygnus_target::{ListenAddress, SessionEvent};
 use cygnus_types::MemberIx;
@@ -15,6 +16,12 @@ pub enum ServerEvent<'a> {
     Fallback { device: &'a str, why: &'a str },
     /// Data is to move out of the way of contention, and this array has no second group for it.
     NowhereToMove { array: &'a str },
+    /// Members share a link, by what Linux tells.
+    SharedLink(&'a SharedLink),
+    /// What a member's way to this machine is, Linux does not tell.
+    WayUnknown { member: &'a str, why: &'a str },
+    /// Links were looked for, and none was found.
+    NoSharedLink { alone: usize, unknown: usize },
     /// Requests to a volume are being written down.
     Recording { volume: &'a str, file: &'a Path },
     /// That has failed.
@@ -56,6 +63,7 @@ impl ServerEvent<'_> {
         match self {
             Self::Fallback { .. } | Self::Signal(_) | Self::LookedFor { .. } => Weight::Detail,
             Self::Session(event) if event.trouble().is_none() => Weight::Detail,
+            Self::SharedLink(_) | Self::WayUnknown { .. } | Self::NoSharedLink { .. } => Weight::Line,
             Self::Recording { .. } | Self::Stopping { .. } | Self::Stopped { .. } | Self::Session(_) => Weight::Line,
             Self::ControlLost { .. } => Weight::Line,
             Self::Oddity(_) | Self::RecordingEnds { .. } | Self::AddressLost(_) => Weight::Warning,
@@ -81,6 +89,18 @@ impl fmt::Display for ServerEvent<'_> {
                 f,
                 "{array} has one R-group, so --autonomics moves no data and steers no writes: there is no second group for them; \
                  only reads go around members that are slow. Leave it out, or create an array of several groups"
+            ),
+            Self::SharedLink(link) => write!(f, "link {}: {link}", link.name),
+            Self::WayUnknown { member, why } => {
+                write!(
+                    f,
+                    "{member} counts as behind a link of its own, for its way to this machine is not known: {why}"
+                )
+            }
+            Self::NoSharedLink { alone, unknown } => write!(
+                f,
+                "no link was found that members share: the ways of {alone} are known and have nothing in common, those of {unknown} \
+                 are not known. Each counts as behind a link of its own; --link NAME:MEMBERS declares another one"
             ),
             Self::Recording { volume, file } => write!(f, "recording {volume} to {}", file.display()),
             Self::RecordingEnds { file, error } => write!(f, "the recording {} ends here: {error}", file.display()),

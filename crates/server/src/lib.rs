@@ -31,6 +31,7 @@ mod files;
 mod heap;
 mod home;
 mod in_place;
+mod links;
 mod log;
 mod log_structured;
 mod members;

@@ -37,6 +37,8 @@ pub struct Options {
     pub autonomics: bool,
     /// Which members share links.
     pub links: Vec<Link>,
+    /// Whether to look for links that members share, besides those, by what Linux tells of this machine.
+    pub find_links: bool,
     /// Whether what may be concerned by a loss is given up.
     pub by_force: bool,
     /// Volumes whose requests are recorded, and where to.

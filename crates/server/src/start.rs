@@ -1,6 +1,7 @@
 //! What is checked and bound before a reactor starts.
 
 use crate::event::ServerEvent;
+use crate::links::links;
 use crate::log::ServerLog;
 use crate::memory::Memory;
 use crate::options::{Options, Voice};
@@ -42,10 +43,11 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
         let level = assembly.newest.state.preset.clone();
         return Err(ServeError::OneReactor { array: record.name, level });
     }
-    if in_place && (options.autonomics || !options.links.is_empty()) {
+    if in_place && (options.autonomics || options.find_links || !options.links.is_empty()) {
         let level = assembly.newest.state.preset.clone();
         return Err(ServeError::StaysInPlace { array: record.name, level });
     }
+    let links = links(&options, &assembly.newest.state.preset, devices.iter().map(|device| device.name()), &log)?;
     let array = assembly.newest.array;
     let keeper = |dir: &PathBuf| Arc::new(KeptAt::new(dir, array)) as Arc<dyn Keeper>;
     let plan = Plan {
@@ -61,7 +63,7 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
         array,
         in_place,
         autonomics: options.autonomics,
-        links: options.links.clone(),
+        links,
         by_force: options.by_force,
         reactors,
         listeners: bind_nbd(&options, state)?,

@@ -153,7 +153,8 @@ impl Array {
             switch: 0,
             times: None,
         });
-        let autonomics = if shape.autonomics { Autonomics::By(contention::rule()) } else { Autonomics::Off };
+        let rule = shape.autonomics.map(contention::rule);
+        let autonomics = rule.map_or(Autonomics::Off, Autonomics::By);
         let Kept { left_with, keeper } = kept;
         let options = OpenOptions { left_with, keeper, autonomics, links: links.collect(), ..options(reactors) };
         contention::begin(rt.now());

@@ -7,15 +7,20 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use cygnus_engine::ArrayStatus;
-use cygnus_policy::AutonomicsRule;
+use cygnus_policy::{AutonomicsRule, Migration};
 use cygnus_types::{Lba, Nanos, VolumeId};
 
-/// The rule that stories go by: a few requests suffice for everything.
-pub(crate) fn rule() -> AutonomicsRule {
+/// How long a block stays where it has moved.
+const REST: Nanos = Nanos::millis(20);
+
+/// The rule that stories go by: a few requests suffice for everything, and few reads for moves are too many.
+pub(crate) fn rule(migration: Migration) -> AutonomicsRule {
     AutonomicsRule {
+        migration,
+        migrations: 3,
+        rest: REST,
         look_after: 4,
         few: 2,
-        rest: Nanos::millis(20),
         avoid_for: Nanos::millis(4),
         lags_in_a_row: 1,
         queue: 8,
@@ -84,8 +89,8 @@ pub(crate) fn moved(volume: VolumeId, lba: Lba, at: Nanos) {
     MOVES.with_borrow_mut(|moves| {
         moves.count += 1;
         let before = moves.last.insert((volume, lba), at);
-        if let Some(before) = before.filter(|&before| at.since(before) < rule().rest) {
-            let fault = ContentionFault::Unrested { volume, lba, before, at, rest: rule().rest };
+        if let Some(before) = before.filter(|&before| at.since(before) < REST) {
+            let fault = ContentionFault::Unrested { volume, lba, before, at, rest: REST };
             moves.wrong.get_or_insert(fault);
         }
     });

@@ -36,7 +36,7 @@ mod zoned;
 use std::ops::Range;
 
 use cygnus_format::{BESIDE_BLOCK, Geometry, Raid};
-use cygnus_policy::{ParityPlacement, Preset, Rules, Streams, UntilFull};
+use cygnus_policy::{Migration, ParityPlacement, Preset, Rules, Streams, UntilFull};
 use cygnus_types::{Acknowledged, Constraint, Medium, Nanos, Paging};
 
 use crate::zones::Zoned;
@@ -110,8 +110,8 @@ pub(crate) struct Shape {
     pub(crate) zoned: Option<Zoned>,
     /// Whether what is on its way to the members outlasts a process that is killed.
     pub(crate) keeps: bool,
-    /// Whether data moves out of the way of contention.
-    pub(crate) autonomics: bool,
+    /// How data moves out of the way of contention, if it does.
+    pub(crate) autonomics: Option<Migration>,
     /// Members that share links, where it does.
     pub(crate) links: Vec<Vec<usize>>,
 }

@@ -57,5 +57,6 @@ pub use new_file::{allocate_file, create_file};
 pub use opening::Access;
 pub use reactors::{Config, Pinning, Reactor, Reactors, block_on, single_reactor, spawn_reactors};
 pub use signal::{Signal, Signals};
+pub use sysfs::block_numbers;
 pub use zone_file::{NewZones, beneath, create_zoned_file, zoned_file};
 pub use zones::{reset_zones, zones_at};

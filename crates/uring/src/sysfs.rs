@@ -1,12 +1,25 @@
 //! What Linux says of a block device's medium and commands, in sysfs.
 
 use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use cygnus_runtime::{Capabilities, DeviceClass, Zones};
 
 /// The unit of `queue/chunk_sectors`, whatever the device's own sectors are.
 const SECTOR: u64 = 512;
+
+/// Major and minor number of the block device at a path, or of the one whose file system has the file there. A file system that is on no
+/// device, or on several, has numbers that are no device's.
+///
+/// # Errors
+/// When there is nothing at the path.
+pub fn block_numbers(path: &Path) -> io::Result<(u32, u32)> {
+    let metadata = fs::metadata(path)?;
+    let number = if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() };
+    Ok((libc::major(number), libc::minor(number)))
+}
 
 /// What the block device of this number is and what can be done with it; little is known where sysfs says nothing.
 pub(crate) fn capabilities(number: u64) -> Capabilities {

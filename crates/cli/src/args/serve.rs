@@ -2,7 +2,7 @@
 
 use super::values::{Interval, KeptIn, Size, Span, ValueError, parse_hung_after};
 use clap::{Args, ValueEnum};
-use cygnus_engine::Link;
+use cygnus_engine::{Link, LinkError};
 use cygnus_host::ArrayName;
 use cygnus_target::ListenAddress;
 use std::str::FromStr;
@@ -59,6 +59,33 @@ impl FromStr for RecordTo {
     }
 }
 
+/// Which members share a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkChoice {
+    /// Whatever Linux tells.
+    Auto,
+    /// As somebody declares it.
+    Declared(Link),
+}
+
+impl LinkChoice {
+    /// The link, if it is declared.
+    pub fn declared(&self) -> Option<Link> {
+        match self {
+            Self::Auto => None,
+            Self::Declared(link) => Some(link.clone()),
+        }
+    }
+}
+
+impl FromStr for LinkChoice {
+    type Err = LinkError;
+
+    fn from_str(text: &str) -> Result<Self, LinkError> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Declared) }
+    }
+}
+
 /// `cygnus serve`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -108,10 +135,10 @@ pub struct ServeArgs {
     /// them, and blocks that a read has brought from them are written anew elsewhere
     #[arg(long)]
     pub autonomics: bool,
-    /// Members that share a link, such as nic0:/dev/sda,/dev/sdb; may be given several times. A member in no link has one for
-    /// itself
-    #[arg(long, value_name = "NAME:MEMBERS")]
-    pub link: Vec<Link>,
+    /// Members that share a link, such as nic0:/dev/sda,/dev/sdb; may be given several times. auto: those that share a controller,
+    /// PCIe switch or port, or network interface by what Linux tells, which the log lists. A member in no link has one for itself
+    #[arg(long, value_name = "NAME:MEMBERS|auto")]
+    pub link: Vec<LinkChoice>,
     /// Serve an array of which something durable is lost, which is refused otherwise, with the reason. Whatever may be
     /// concerned is given up: it is unreadable until it is written anew or discarded. Where too many members are missing, those
     /// that are recorded as failed are re-admitted; 'cygnus array check' says what would be unreadable then.

@@ -158,6 +158,8 @@ fn what_is_done_about_contention_is_told_with_its_reasons() {
         on_links: OutcomeStatus { to_other_links: 12, over_budget: 7, ..OutcomeStatus::default() },
         on_late: OutcomeStatus { nowhere_cold: 5, no_sibling: 6, ..OutcomeStatus::default() },
         on_full: OutcomeStatus { to_other_links: 1, to_siblings: 2, ..OutcomeStatus::default() },
+        read_to_move: 19,
+        too_many: 4,
         read_around: 40,
         budget_percent: 34,
         budget_left: 1,
@@ -170,6 +172,8 @@ fn what_is_done_about_contention_is_told_with_its_reasons() {
              blocks on members with more to do than the promised time allows: 5 stayed, for no other link is free enough and takes \
 them, 6 stayed, for no member behind the same link has much less to do
              blocks on members that fill a full queue: 1 moved behind other links, 2 moved to members behind the same link
+             blocks that were to move and stayed: 4 for as many were being read for their move as may be
+             19 blocks read once more for their move (naive migration), from where others are in the way
              40 blocks read around it
              budget: 34 for each 100 written, or 0 a day if that is more; 1 block saved up
              link nic0 is contended (63 of 100 requests met others): /dev/a, /dev/b

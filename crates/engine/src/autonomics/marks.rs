@@ -75,6 +75,10 @@ pub(crate) struct Counts {
     pub resting: AtomicU64,
     /// Not moved: no stripe had room at once, or clients wait for room.
     pub no_room: AtomicU64,
+    /// Read for naive migrations.
+    pub read_to_move: AtomicU64,
+    /// Not moved: as many were being read for that as may be.
+    pub too_many: AtomicU64,
     /// Reads that went around members that lag or share a contended link.
     pub read_around: AtomicU64,
     /// Segments for clients' writes that another group would have given.
@@ -159,8 +163,15 @@ impl Marks {
         if !places().all(|place| has_rested(place.load(Ordering::Relaxed))) && !planted::is(Bug::MovesUnrested) {
             return false;
         }
-        places().for_each(|place| place.store(now.0.max(1), Ordering::Relaxed));
+        self.has_moved(volume, first, blocks, now);
         true
+    }
+
+    /// So many blocks have moved together, or are about to: they rest from now on.
+    pub(crate) fn has_moved(&self, volume: VolumeId, first: Lba, blocks: usize, now: Nanos) {
+        for n in 0..blocks as u64 {
+            self.moved_at(volume, first.plus(n)).store(now.0.max(1), Ordering::Relaxed);
+        }
     }
 
     fn moved_at(&self, volume: VolumeId, lba: Lba) -> &AtomicU64 {

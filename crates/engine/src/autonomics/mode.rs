@@ -12,7 +12,7 @@ pub enum Autonomics {
     Off,
     /// It does, by the rule for an array of this size.
     On,
-    /// It does by this rule, which torture has so that few requests suffice.
+    /// It does by this rule, as where few requests are to suffice, or blocks are to be read anew for their move.
     By(AutonomicsRule),
 }
 

@@ -1,15 +1,17 @@
 //! Blocks that a read has just brought are written anew elsewhere, if they come from where others are in the way (shadow cloning:
 //! Triple-A, section 4.2). They are in memory anyway; a move costs its write, and the map takes it only if nobody has written the
-//! block meanwhile, as with every relocation. They go where clients' writes go, which avoid those groups too.
+//! block meanwhile, as with every relocation. They go where clients' writes go, which avoid those groups too. Where the rule asks for
+//! naive migration, they are read once more for it instead ([`crate::autonomics::migrate`]).
 
 use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_policy::{Answered, Carried, ClusterView, Decision, ModuleView, Surroundings};
+use cygnus_policy::{Answered, Carried, ClusterView, Decision, Migration, ModuleView, Surroundings, Taken};
 use cygnus_runtime::{DeviceIx, DeviceLoad};
 use cygnus_types::{GroupId, Medium, Nanos};
 
 use crate::autonomics::marks::Marks;
+use crate::autonomics::migrate::Decided;
 use crate::autonomics::sight::Sight;
 use crate::autonomics::steering::Steering;
 use crate::counters::{count, read};
@@ -28,9 +30,9 @@ pub(crate) struct Asked {
 
 /// See the module's text.
 pub(crate) struct Rehomer<'a> {
-    reactor: &'a Rc<Reactor>,
-    marks: &'a Marks,
-    sight: &'a Sight,
+    pub(super) reactor: &'a Rc<Reactor>,
+    pub(super) marks: &'a Marks,
+    pub(super) sight: &'a Sight,
 }
 
 impl<'a> Rehomer<'a> {
@@ -60,15 +62,24 @@ impl<'a> Rehomer<'a> {
             pages: blocks.blocks() as u32,
             module_was_free: asked.ahead.requests == 0,
         };
-        let decision = self.decide(asked, cluster, &answered, is_full, now);
-        let moved = match decision {
-            Decision::ToCluster { .. } | Decision::ToModule { .. } => self.move_all(blocks, now),
-            Decision::Stays { .. } | Decision::Fine => answered.pages,
-        };
-        self.marks.counts.decided(&decision, moved);
+        let (decision, taken) = self.decide(asked, cluster, &answered, is_full, now);
+        let decided = Decided { decision, taken, on: asked.from };
+        match (decision, self.marks.rule.migration) {
+            (Decision::Stays { .. } | Decision::Fine, _) => self.marks.counts.decided(&decision, answered.pages),
+            (_, Migration::ShadowCloning) => self.move_all(blocks, &decided, now),
+            (_, Migration::Naive) => self.migrate(blocks, decided),
+        }
     }
 
-    fn decide(&self, asked: &Asked, cluster: usize, answered: &Answered, is_full: bool, now: Nanos) -> Decision {
+    /// What becomes of the blocks, and what of the budget is spent on that.
+    fn decide(
+        &self,
+        asked: &Asked,
+        cluster: usize,
+        answered: &Answered,
+        is_full: bool,
+        now: Nanos,
+    ) -> (Decision, Taken) {
         let target = self.target(asked.from, now);
         let has_room = |dev| self.is_in(target, dev);
         let clusters: Vec<ClusterView> = self.sight.clusters(self.marks, has_room, now);
@@ -80,17 +91,20 @@ impl<'a> Rehomer<'a> {
         let modules: Vec<ModuleView> = devices.iter().map(view).collect();
         let module = devices.iter().position(|&dev| dev == asked.dev).expect("it is in its cluster");
         let rule = self.sight.rule();
-        self.with_budget(|budget| match rule.after_read(&around, answered, budget) {
-            Decision::Fine => {
-                let data = (module, answered.pages, Carried::Read);
-                rule.before_module(&around, &modules, data, is_full, budget)
-            }
-            decision => decision,
+        self.with_budget(|budget| {
+            let decision = match rule.after_read(&around, answered, budget) {
+                Decision::Fine => {
+                    let data = (module, answered.pages, Carried::Read);
+                    rule.before_module(&around, &modules, data, is_full, budget)
+                }
+                decision => decision,
+            };
+            (decision, budget.last_taken())
         })
     }
 
     /// The group that blocks of a medium would go to now, if there is one that is worth it.
-    fn target(&self, from: Medium, now: Nanos) -> Option<GroupId> {
+    pub(super) fn target(&self, from: Medium, now: Nanos) -> Option<GroupId> {
         let mut writer = self.reactor.writer(Lane::Clients(from)).borrow_mut();
         writer.leave_burdened(self.reactor);
         let group = writer.next_group(self.reactor)?;
@@ -109,45 +123,57 @@ impl<'a> Rehomer<'a> {
         self.sight.with_budget(written, act)
     }
 
-    /// Moves the blocks as far as that is possible at once; says how many.
-    fn move_all(&self, blocks: &Delivered<'_>, now: Nanos) -> u32 {
-        let count_of = blocks.blocks() as u32;
-        let pieces = blocks.pieces().filter(|piece| self.move_piece(blocks, piece, now));
-        let moved = pieces.map(|piece| piece.len() as u32).sum();
-        if moved < count_of {
-            self.with_budget(|budget| budget.give_back(&self.marks.rule, u64::from(count_of - moved)));
-        }
-        moved
+    /// Moves the blocks as far as that is possible at once.
+    fn move_all(&self, blocks: &Delivered<'_>, decided: &Decided, now: Nanos) {
+        let moves = |piece: &Range<usize>| self.may_leave(blocks, piece, now) && self.write_anew(blocks, piece, now);
+        let moved = blocks.pieces().filter(moves).map(|piece| piece.len()).sum();
+        self.has_moved(decided, blocks.blocks(), moved);
     }
 
-    fn move_piece(&self, blocks: &Delivered<'_>, piece: &Range<usize>, now: Nanos) -> bool {
-        let (reactor, counts) = (self.reactor, &self.marks.counts);
-        let (volume, lba) = (blocks.volume, blocks.lba.plus(piece.start as u64));
-        let shared = &reactor.shared;
+    /// So many of the blocks have moved: counts them, and gives back what was taken for the others.
+    pub(super) fn has_moved(&self, decided: &Decided, blocks: usize, moved: usize) {
+        let unmoved = (blocks - moved) as u64;
+        if unmoved > 0 {
+            self.with_budget(|budget| budget.give_back(&self.marks.rule, decided.taken, unmoved));
+        }
+        self.marks.counts.decided(&decided.decision, moved as u32);
+    }
+
+    /// Whether a piece of them may move, after which it rests.
+    pub(super) fn may_leave(&self, blocks: &Delivered<'_>, piece: &Range<usize>, now: Nanos) -> bool {
+        if !self.may_write(blocks, piece) {
+            return false;
+        }
+        let may_move = self.marks.may_move(blocks.volume.id, blocks.lba.plus(piece.start as u64), piece.len(), now);
+        count(&self.marks.counts.resting, u64::from(!may_move));
+        may_move
+    }
+
+    /// Whether a piece of them is still where it was read, and something may be written now.
+    pub(super) fn may_write(&self, blocks: &Delivered<'_>, piece: &Range<usize>) -> bool {
+        let (reactor, shared) = (self.reactor, &self.reactor.shared);
+        let lba = blocks.lba.plus(piece.start as u64);
         // What was read from elsewhere after all is in nobody's way any more.
-        if !shared.lies_at(volume.controller.locate(lba), &blocks.place, piece.start) {
+        if !shared.lies_at(blocks.volume.controller.locate(lba), &blocks.place, piece.start) {
             return false;
         }
-        if shared.is_stopped() || reactor.hold.get() || !shared.admission.is_open() || shared.clogged() > 0 {
-            count(&counts.no_room, 1);
-            return false;
-        }
-        if !self.marks.may_move(volume.id, lba, piece.len(), now) {
-            count(&counts.resting, 1);
-            return false;
-        }
+        let has_room =
+            !shared.is_stopped() && !reactor.hold.get() && shared.admission.is_open() && shared.clogged() == 0;
+        count(&self.marks.counts.no_room, u64::from(!has_room));
+        has_room
+    }
+
+    /// Writes a piece of them where clients' writes go.
+    pub(super) fn write_anew(&self, blocks: &Delivered<'_>, piece: &Range<usize>, now: Nanos) -> bool {
+        let (shared, volume, lba) = (&self.reactor.shared, blocks.volume.id, blocks.lba.plus(piece.start as u64));
         // It does not change its medium.
         let lane = Lane::Clients(shared.medium(blocks.place.group));
-        match blocks.rehome(reactor, piece.clone(), lane) {
-            Appended::Done => {
-                (0..piece.len()).for_each(|n| shared.rehomed(volume.id, lba.plus(n as u64), now));
-                true
-            }
-            Appended::Changed => false,
-            Appended::NoRoom => {
-                count(&counts.no_room, 1);
-                false
-            }
+        let appended = blocks.rehome(self.reactor, piece.clone(), lane);
+        if appended == Appended::Done {
+            self.marks.has_moved(volume, lba, piece.len(), now);
+            (0..piece.len()).for_each(|n| shared.rehomed(volume, lba.plus(n as u64), now));
         }
+        count(&self.marks.counts.no_room, u64::from(appended == Appended::NoRoom));
+        appended == Appended::Done
     }
 }

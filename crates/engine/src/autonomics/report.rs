@@ -1,6 +1,6 @@
 //! What an array says of contention and of what it did about it.
 
-use cygnus_policy::{DecisionCounts, OutcomeCounts};
+use cygnus_policy::{DecisionCounts, Migration, OutcomeCounts};
 use cygnus_types::Nanos;
 
 use crate::autonomics::marks::Marks;
@@ -12,12 +12,18 @@ use crate::reactor::Reactor;
 pub struct AutonomicsStatus {
     /// Links, and devices that share none.
     pub clusters: Vec<ClusterStatus>,
+    /// How blocks get to where they should be.
+    pub migration: Migration,
     /// What was decided about blocks that reads had brought.
     pub decisions: DecisionCounts,
     /// Blocks that stayed because they had moved a short while ago.
     pub resting: u64,
     /// Blocks that stayed because no stripe had room at once.
     pub no_room: u64,
+    /// Blocks read for naive migrations.
+    pub read_to_move: u64,
+    /// Blocks that stayed because as many were being read for naive migrations as may be.
+    pub too_many: u64,
     /// Blocks read around members that lag or share a contended link.
     pub read_around: u64,
     /// Segments for clients' writes that came from another group than otherwise.
@@ -77,9 +83,12 @@ pub(crate) fn status(reactor: &Reactor) -> Option<AutonomicsStatus> {
     let (counts, rule) = (&marks.counts, &marks.rule);
     Some(AutonomicsStatus {
         clusters: clusters(reactor, marks, now),
+        migration: rule.migration,
         decisions: counts.decisions(),
         resting: read(&counts.resting),
         no_room: read(&counts.no_room),
+        read_to_move: read(&counts.read_to_move),
+        too_many: read(&counts.too_many),
         read_around: read(&counts.read_around),
         steered: read(&counts.steered),
         left_early: read(&counts.left),

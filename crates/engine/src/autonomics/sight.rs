@@ -65,6 +65,8 @@ pub(crate) struct Sight {
     budget: RefCell<WriteBudget>,
     /// Blocks of clients that the budget has been told of.
     told: Cell<u64>,
+    /// Reads for naive migrations under way.
+    migrations: Cell<u32>,
 }
 
 impl Sight {
@@ -78,7 +80,20 @@ impl Sight {
             tries: Cell::new(0),
             budget: RefCell::new(WriteBudget::begun(now)),
             told: Cell::new(0),
+            migrations: Cell::new(0),
         }
+    }
+
+    /// A read for a naive migration is to begin; whether it may, since there may be so many.
+    pub(crate) fn begins_migration(&self, most: u32) -> bool {
+        let may_begin = self.migrations.get() < most;
+        self.migrations.set(self.migrations.get() + u32::from(may_begin));
+        may_begin
+    }
+
+    /// One of them is over.
+    pub(crate) fn ends_migration(&self) {
+        self.migrations.set(self.migrations.get() - 1);
     }
 
     /// An operation has ended. Says whether it is time for a look.

@@ -9,7 +9,7 @@ use cygnus_engine::{
     Array, ArrayError, ArrayStatus, Autonomics, AutonomicsStatus, CreateOptions, Link, LinkError, Log, OpenOptions,
     Volume, VolumeOptions, create,
 };
-use cygnus_policy::{AutonomicsRule, Preset};
+use cygnus_policy::{AutonomicsRule, Migration, Preset};
 use cygnus_runtime::{DeviceInfo, Event, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::{ByteSize, GroupId, Lba, Nanos, Paging, VolumeId};
@@ -172,6 +172,27 @@ fn a_slow_link_is_hardly_felt_when_data_moves_away_from_it() {
     assert!(link.name == "nic0" && link.members.iter().all(|member| member.burdened.is_some()), "{link:?}");
     assert!(told.clusters[1..].iter().all(|other| !other.hot && other.members[0].burdened.is_none()), "{told:?}");
     assert!(with.took.0 * 10 < without.took.0 * 9, "{} and {}", with.took, without.took);
+}
+
+#[test]
+fn data_that_moves_may_be_read_anew_for_that() {
+    let usual = AutonomicsRule::for_blocks(9 * 17 * MIB / 4096);
+    let moves = |rule| {
+        let ended =
+            beside_a_slow_link(|log| OpenOptions { autonomics: Autonomics::By(rule), ..with(&["nic0:d0,d1,d2"], log) });
+        let told = told(&ended.status).clone();
+        println!("{:?}: {} in all, p99.9 {}; {told:#?}", rule.migration, ended.took, ended.p999);
+        assert_eq!((told.migration, told.moved()), (rule.migration, ended.moves.len() as u64));
+        told
+    };
+    let cloned = moves(usual);
+    assert_eq!((cloned.read_to_move, cloned.too_many), (0, 0), "what moves is in memory");
+    let naive = moves(AutonomicsRule { migration: Migration::Naive, ..usual });
+    assert!(naive.moved() > 100 && naive.read_to_move >= naive.moved(), "{naive:?}");
+    // Where one may be read at a time, others stay, and cost nothing of the budget.
+    let one = moves(AutonomicsRule { migration: Migration::Naive, migrations: 1, ..usual });
+    assert!(one.moved() > 0 && one.too_many > 0 && one.read_to_move < naive.read_to_move * 2, "{one:?}");
+    assert!(one.resting < one.too_many / 4, "blocks that were not begun with may move at once: {one:?}");
 }
 
 /// Clients that only read, of a volume mapped like this, and how many blocks moved.

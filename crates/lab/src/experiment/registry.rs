@@ -41,6 +41,7 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &triple_a::Fig13,
     &triple_a::Fig14,
     &triple_a::Fig15,
+    &triple_a::Fig16,
     &salsa::Table1,
     &salsa::Fig3,
     &salsa::Fig4,

@@ -21,9 +21,9 @@ pub(crate) enum WrongArray {
     /// Groups have shapes by medium, and no medium.
     #[error("raid by medium: say what the R-groups store on, media = [\"flash\", \"disk\"]")]
     NoMedia,
-    /// A budget for what the array does not do.
-    #[error("budget-of: data stays in this array; set autonomics = true, or leave it out")]
-    Budget,
+    /// How data moves that does not.
+    #[error("{0}: data stays in this array; set autonomics = true, or leave it out")]
+    Stays(&'static str),
     /// Room for what the array does not do.
     #[error("transient: this array makes no copies; set protection = \"two-phase\", or leave it out")]
     Transient,

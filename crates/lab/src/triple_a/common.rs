@@ -107,15 +107,18 @@ pub enum Who {
     Stays,
     /// The log, whose data moves out of the way of contention.
     Moves,
+    /// The same, and it is read anew for that.
+    MovesNaively,
     /// RAID-0 in place.
     InPlace,
 }
 
 impl Who {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Who::Stays => "non-autonomic",
             Who::Moves => "Triple-A",
+            Who::MovesNaively => "naive migration",
             Who::InPlace => "in place",
         }
     }
@@ -125,6 +128,7 @@ impl Who {
         match self {
             Who::Stays => Scheme::LogRaid,
             Who::Moves => Scheme::Swan,
+            Who::MovesNaively => Scheme::Reads,
             Who::InPlace => Scheme::Raid0,
         }
     }
@@ -136,10 +140,12 @@ impl Who {
                 "[[array]]\npreset = \"triple-a\"\ngroups = {clusters}\nraid = \"{OF_CLUSTER}+0\"\nsegment = \"{SEGMENT}\"\n{more}"
             )
         };
+        let budget = format!("budget-of = {}\n", u64::from(drives) * MODULE);
         match self {
             Who::Stays => log("autonomics = false\n"),
             // Moves are paid for by the flash that the modules stand for.
-            Who::Moves => log(&format!("budget-of = {}\n", u64::from(drives) * MODULE)),
+            Who::Moves => log(&budget),
+            Who::MovesNaively => log(&format!("{budget}migration = \"naive\"\n")),
             Who::InPlace => format!("[[array]]\npreset = \"raid0\"\ndrives = {drives}\nchunk = \"1MiB\"\n"),
         }
     }
@@ -206,6 +212,8 @@ pub struct Times {
 
 /// While the data lies where it was written.
 pub const EARLY: Times = Times { all: 30, ramp: 10 };
+/// From before the first move to when data has had the time to move.
+pub const WHOLE: Times = Times { all: 150, ramp: 10 };
 /// When data has had the time to move.
 pub const LATE: Times = Times { all: 150, ramp: 110 };
 

@@ -10,6 +10,7 @@ mod fig10;
 mod fig11;
 mod fig12;
 mod fig13;
+mod fig16;
 mod fig9;
 mod table2;
 
@@ -19,4 +20,5 @@ pub use fig10::Fig10;
 pub use fig11::Fig11;
 pub use fig12::Fig12;
 pub use fig13::{Fig13, Fig14, Fig15};
+pub use fig16::Fig16;
 pub use table2::Table2;

@@ -104,17 +104,34 @@ fn what_was_taken_out_and_not_written_is_given_back() {
     let (rule, mut budget) = (rule(), WriteBudget::default());
     budget.written(&rule, 100);
     assert!(budget.left(&rule) == 34 && budget.take(&rule, Nanos::ZERO, 34) && budget.left(&rule) == 0);
-    budget.give_back(&rule, 4);
+    budget.give_back(&rule, budget.last_taken(), 4);
     assert!(!budget.take(&rule, Nanos::ZERO, 5) && budget.take(&rule, Nanos::ZERO, 4));
     // The clock had paid for three of ten; what was not written it gets back only if that is more than what it had not paid for.
     let clock = WriteBudget { by_writes: 1000, by_clock: 300, ..WriteBudget::default() };
     let after = |blocks| {
         let (rule, mut budget) = (AutonomicsRule { writes_per_day: 0, ..rule }, clock);
         assert!(budget.take(&rule, Nanos::ZERO, 10));
-        budget.give_back(&rule, blocks);
+        budget.give_back(&rule, budget.last_taken(), blocks);
         (budget.by_writes, budget.by_clock)
     };
     assert_eq!([0, 7, 8, 10].map(after), [(0, 0), (700, 0), (800, 100), (1000, 300)]);
+}
+
+#[test]
+fn what_one_move_took_is_not_mistaken_for_what_a_later_one_did() {
+    let (rule, mut budget) = (AutonomicsRule { saved_writes: 100, ..rule() }, WriteBudget::default());
+    budget.written(&rule, 300);
+    assert!(budget.left(&rule) == 100 && budget.take(&rule, Nanos::ZERO, 60));
+    let first = budget.last_taken();
+    assert!(budget.take(&rule, Nanos::ZERO, 1) && budget.left(&rule) == 39);
+    budget.give_back(&rule, first, 60);
+    assert_eq!(budget.left(&rule), 99);
+    // Earned twice, it is kept as far as there is room.
+    assert!(budget.take(&rule, Nanos::ZERO, 50));
+    let second = budget.last_taken();
+    budget.written(&rule, 300);
+    budget.give_back(&rule, second, 50);
+    assert_eq!(budget.left(&rule), 100);
 }
 
 #[test]

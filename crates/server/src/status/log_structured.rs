@@ -119,6 +119,8 @@ fn autonomics(engine: &cygnus_engine::AutonomicsStatus) -> AutonomicsStatus {
         on_full: outcome(&engine.decisions.full_queue),
         resting: engine.resting,
         no_room: engine.no_room,
+        read_to_move: engine.read_to_move,
+        too_many: engine.too_many,
         read_around: engine.read_around,
         steered_segments: engine.steered,
         left_segments: engine.left_early,

@@ -228,7 +228,7 @@ impl Shape {
             parity_buffer: false,
             zoned: None,
             keeps: false,
-            autonomics: false,
+            autonomics: None,
             links: Vec::new(),
         }
     }
@@ -316,6 +316,7 @@ impl Story {
     fn drawn(tier: Tier, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let mut shape = Shape::of_seed(seed, &mut rng);
+        shape.spread_over_clusters(seed, tier);
         if tier == Tier::All {
             shape.differ(seed);
         }

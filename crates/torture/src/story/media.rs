@@ -24,7 +24,9 @@ impl Shape {
     /// Groups are on flash and on disks, now and then, where none is emptied as a whole.
     pub(super) fn mix(&mut self, seed: u64, tier: Tier) {
         let mut rng = Rng::new(seed ^ MEDIA);
-        if self.preset == Preset::Serial || !tier.has(Tier::Media, rng.chance(1, MIXED_ONE_IN)) {
+        // Those of preset triple-a stay what they are.
+        let stays = matches!(self.preset, Preset::Serial | Preset::TripleA);
+        if stays || !tier.has(Tier::Media, rng.chance(1, MIXED_ONE_IN)) {
             return;
         }
         let groups = [2, 2, 2, 3, 4][rng.below(5) as usize];

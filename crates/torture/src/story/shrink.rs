@@ -4,6 +4,7 @@
 //! simpler: fewer groups, columns and reactors, one block where there were many. Chance has a part in most failures, so a
 //! shorter story is tried in a few worlds before it counts as harmless.
 
+use cygnus_policy::Migration;
 use cygnus_types::{BLOCK, Nanos};
 
 use super::{Drives, Ending, Regroup, RequestKind, Story};
@@ -121,7 +122,8 @@ impl<F: FnMut(&Story) -> Option<RunFailure>> Shrinker<F> {
 
     fn simplify_shape(&mut self) {
         self.attempt(|story| story.shape.reactors = 1);
-        self.attempt(|story| (story.shape.autonomics, story.shape.links) = (false, Vec::new()));
+        self.attempt(|story| (story.shape.autonomics, story.shape.links) = (None, Vec::new()));
+        self.attempt(|story| story.shape.autonomics = story.shape.autonomics.map(|_| Migration::ShadowCloning));
         self.thin(|story| &mut story.shape.links);
         self.attempt(|story| story.shape.drives = Drives::Quick);
         self.attempt(|story| story.shape.keeps = false);

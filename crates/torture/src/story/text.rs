@@ -27,13 +27,13 @@
 //! with `media flash,disk` where R-groups store on these, set by set of their devices, with `disks 4+2` where those on disks and smr have these
 //! data and parity members, with
 //! `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
-//! for copies, with `autonomics` where data moves out of the way of contention and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), with `beside 1` where they store bytes beside each block, in which copies are described (`beside 2`: all but every second), or with `parity-buffer` where the parity of rows may take their place, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! for copies, with `autonomics` where data moves out of the way of contention (`autonomics naive`: by reads of its own) and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), with `beside 1` where they store bytes beside each block, in which copies are described (`beside 2`: all but every second), or with `parity-buffer` where the parity of rows may take their place, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
 
 use cygnus_format::{Geometry, Raid};
-use cygnus_policy::{ParityPlacement, Preset};
+use cygnus_policy::{Migration, ParityPlacement, Preset};
 use cygnus_types::{Constraint, Medium, Nanos, Paging, Tiers};
 
 use super::error::{StoryError, WrongLine};
@@ -149,7 +149,11 @@ impl Display for Shape {
             write!(f, " spares {}", self.spares)?;
         }
         f.write_str(if self.keeps { " keeps" } else { "" })?;
-        f.write_str(if self.autonomics { " autonomics" } else { "" })?;
+        match self.autonomics {
+            None => {}
+            Some(Migration::ShadowCloning) => f.write_str(" autonomics")?,
+            Some(migration) => write!(f, " autonomics {migration}")?,
+        }
         for link in &self.links {
             let members: Vec<String> = link.iter().map(|member| format!("d{member}")).collect();
             write!(f, " link {}", members.join(","))?;
@@ -382,7 +386,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, WrongLine> {
     let more = if words.peek() == Some("more") { words.named("more")? } else { 0 };
     let spares = if words.peek() == Some("spares") { words.named("spares")? } else { 0 };
     let keeps = words.peek() == Some("keeps") && words.0.next().is_some();
-    let autonomics = words.peek() == Some("autonomics") && words.0.next().is_some();
+    let autonomics = parse_autonomics(&mut words);
     let mut links = Vec::new();
     while words.peek() == Some("link") {
         let members: String = words.named("link")?;
@@ -421,6 +425,19 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, WrongLine> {
         autonomics,
         links,
     })
+}
+
+/// `autonomics`, or `autonomics naive`.
+fn parse_autonomics(words: &mut Words<'_>) -> Option<Migration> {
+    if words.peek() != Some("autonomics") {
+        return None;
+    }
+    words.0.next();
+    let given = words.peek().and_then(|word| word.parse().ok());
+    if given.is_some() {
+        words.0.next();
+    }
+    Some(given.unwrap_or_default())
 }
 
 fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, WrongLine> {
@@ -663,12 +680,13 @@ fn parse_ending(words: &mut Words<'_>) -> Result<Ending, WrongLine> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Tier;
     use super::*;
 
     #[test]
     fn what_is_written_is_read_back() {
-        for seed in 0..200 {
-            let story = Story::random(seed);
+        let about = |tier, seeds| (0..seeds).map(move |seed| Story::about(tier, seed));
+        for story in about(Tier::All, 200).chain(about(Tier::Contention, 20)) {
             let text = story.to_string();
             assert_eq!(text.parse::<Story>().as_ref(), Ok(&story), "{text}");
         }
