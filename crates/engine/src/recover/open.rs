@@ -81,6 +81,8 @@ pub struct OpenOptions {
     pub links: Vec<Link>,
     /// When blocks of hybrid volumes move between the media.
     pub hybrid: HybridRule,
+    /// Whether a preset whose R-groups take turns never cleans a second group beside the first one, however late that makes it.
+    pub one_group_at_a_time: bool,
 }
 
 impl OpenOptions {
@@ -97,6 +99,7 @@ impl OpenOptions {
             autonomics: Autonomics::AsPreset,
             links: Vec::new(),
             hybrid: HybridRule::default(),
+            one_group_at_a_time: false,
         }
     }
 }
@@ -407,7 +410,10 @@ fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
 
 pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
     let Superblock { array, generation, state, .. } = &assembly.superblock;
-    let policies = policies_of(state)?;
+    let mut policies = policies_of(state)?;
+    if options.one_group_at_a_time {
+        policies.cleaning = policies.cleaning.one_at_a_time();
+    }
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let segments_of = |ix: usize| {
         let group = state.group_of(MemberIx(ix as u16)).expect("each member is of a group");

@@ -30,6 +30,12 @@ pub fn swan0(groups: u32, width: u32) -> String {
     )
 }
 
+/// The same as section 3 has them: one back-end group is cleaned at a time. The preset by itself cleans a second one beside it where one at a
+/// time might be late.
+pub fn papers_swan0(groups: u32, width: u32) -> String {
+    swan0(groups, width) + "one-group-at-a-time = true\n"
+}
+
 /// One log over `width` drives without parity.
 pub fn log_raid0(width: u32) -> String {
     format!(
@@ -76,6 +82,18 @@ pub fn settled(outcome: &Outcome) -> &[Sample] {
     &outcome.samples[outcome.samples.len() / 2..]
 }
 
+/// How long a group is the front-end once cleaning goes on, in the paper's seconds: as measured, and S(1-u) at the rate at which clients
+/// write then. That is the turn of section 3.5, which begins when all S segments of a group of `width` data drives have been cleaned, of each of
+/// which a share u was valid.
+pub fn turn(scale: Scale, outcome: &Outcome, width: u64) -> [f64; 2] {
+    let sum = |of: fn(&Sample) -> u64| settled(outcome).iter().map(of).sum::<u64>();
+    let [valid, emptied] = [0, 1].map(|n| settled(outcome).iter().map(|sample| sample.victims[n]).sum::<u64>() as f64);
+    let free = (outcome.drive_bytes * width) as f64 * (1.0 - valid / emptied.max(1.0));
+    let (span, written) = (sum(|sample| sample.span_ns), sum(|sample| sample.writes[1]) as f64);
+    let seconds = scale.papers_seconds(span);
+    [seconds / sum(|sample| sample.rotations).max(1) as f64, seconds * free / written.max(1.0)]
+}
+
 /// A trial on drives that take writes at 140 MB/s, the rate that section 1 gives for each, and are otherwise the same.
 pub fn drives_of_140(of: &Trial) -> Trial {
     let slow = "[devices]\noverride.ssd.host = { write_rate = \"140MB\" }\n";
@@ -86,7 +104,7 @@ pub fn drives_of_140(of: &Trial) -> Trial {
 /// The two schemes that several figures set side by side on eight drives, with [`random_writes`].
 pub fn log_raid0_and_swan0(scale: Scale) -> Vec<Trial> {
     let trial = |name, scheme, array: String| Trial::new(name, scheme, random_writes(scale, &array));
-    vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2))]
+    vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, papers_swan0(4, 2))]
 }
 
 /// User writes over the paper's time: seconds and MB/s.
