@@ -2,15 +2,18 @@
 
 use super::axis::Placed;
 use super::figure::{Bars, Body, Line, Mark, Panel};
+use super::names::{self, Area};
 use super::pen::{Anchor, FAINT, INK, PUBLISHED, Pen};
 use super::room::{BELOW, LEFT};
-use super::{cells, names, steps};
+use super::{cells, steps};
 
 /// Pixels from one tick to the next, about.
 const TICK_X: f64 = 80.0;
 const TICK_Y: f64 = 48.0;
 /// Points of a curve closer together than this many pixels are drawn as the range that they span.
 const FINEST: f64 = 0.5;
+/// Of the number above a bar.
+const HEIGHT: f64 = 13.0;
 
 pub(super) struct Frame {
     pub(super) left: f64,
@@ -91,9 +94,29 @@ fn data(pen: &mut Pen, panel: &Panel, id: usize, frame: &Frame) {
     if let Body::Bars { groups, series } = &panel.body {
         names_and_heights(pen, groups, series, frame, &y);
     }
-    names::draw(pen, &panel.marks, frame, x.as_ref(), &y);
+    names::draw(pen, &panel.marks, frame, (x.as_ref(), &y), &drawn(panel, frame, x.as_ref(), &y));
     pen.line((frame.left, frame.bottom()), (frame.right(), frame.bottom()), INK, None);
     pen.line((frame.left, frame.top), (frame.left, frame.bottom()), INK, None);
+}
+
+/// Where data is drawn, and what says how high bars are.
+fn drawn(panel: &Panel, frame: &Frame, x: Option<&Placed>, y: &Placed) -> Vec<Area> {
+    match (&panel.body, x) {
+        (Body::Lines(lines), Some(x)) => lines.iter().flat_map(|line| Area::along(&laid(line, x, y))).collect(),
+        (Body::Bars { groups, series }, _) => {
+            let (at, wide) = slots(frame, groups.len(), series.len());
+            let of = |(s, bars): (usize, &Bars)| -> Vec<Area> {
+                let bar = |(g, &height): (usize, &f64)| {
+                    let most = bars.spread.get(g).map_or(height, |spread| spread.1.max(height));
+                    let (left, top) = (at(g, s), y.at(most).max(frame.top) - HEIGHT);
+                    Area { left, right: left + wide, top, bottom: frame.bottom() }
+                };
+                bars.heights.iter().enumerate().map(bar).collect()
+            };
+            series.iter().enumerate().flat_map(of).collect()
+        }
+        (Body::Lines(_) | Body::Map(_) | Body::Heat(_), _) => Vec::new(),
+    }
 }
 
 /// The whole length of the data: time series have no empty end.
@@ -150,8 +173,12 @@ fn around(pen: &mut Pen, line: &Line, x: &Placed, y: &Placed) {
 }
 
 fn curve(pen: &mut Pen, line: &Line, x: &Placed, y: &Placed) {
-    let points: Vec<(f64, f64)> = line.points.iter().map(|&(a, b)| (x.at(a), y.at(b))).collect();
-    pen.curve(&thinned(&points), line.scheme.colour(), line.scheme.is_dashed());
+    pen.curve(&laid(line, x, y), line.scheme.colour(), line.scheme.is_dashed());
+}
+
+/// A curve's points in pixels.
+fn laid(line: &Line, x: &Placed, y: &Placed) -> Vec<(f64, f64)> {
+    thinned(&line.points.iter().map(|&(a, b)| (x.at(a), y.at(b))).collect::<Vec<_>>())
 }
 
 /// Of points within the same half pixel, the lowest and the highest.

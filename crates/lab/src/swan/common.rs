@@ -30,12 +30,6 @@ pub fn swan0(groups: u32, width: u32) -> String {
     )
 }
 
-/// The same as section 3 has them: one back-end group is cleaned at a time. The preset by itself cleans a second one beside it where one at a
-/// time might be late.
-pub fn papers_swan0(groups: u32, width: u32) -> String {
-    swan0(groups, width) + "one-group-at-a-time = true\n"
-}
-
 /// One log over `width` drives without parity.
 pub fn log_raid0(width: u32) -> String {
     format!(
@@ -82,6 +76,14 @@ pub fn settled(outcome: &Outcome) -> &[Sample] {
     &outcome.samples[outcome.samples.len() / 2..]
 }
 
+/// A trial of SWAN0 as section 3 has it: one back-end group is cleaned at a time. The preset by itself cleans a second one beside it where
+/// one at a time might be late.
+pub fn one_group_at_a_time(of: &Trial) -> Trial {
+    const PRESET: &str = "preset = \"swan\"\n";
+    let scenario = of.scenario.replacen(PRESET, &format!("{PRESET}one-group-at-a-time = true\n"), 1);
+    Trial { scenario, ..of.clone() }
+}
+
 /// How long a group is the front-end once cleaning goes on, in the paper's seconds: as measured, and S(1-u) at the rate at which clients
 /// write then. That is the turn of section 3.5, which begins when all S segments of a group of `width` data drives have been cleaned, of each of
 /// which a share u was valid.
@@ -104,7 +106,7 @@ pub fn drives_of_140(of: &Trial) -> Trial {
 /// The two schemes that several figures set side by side on eight drives, with [`random_writes`].
 pub fn log_raid0_and_swan0(scale: Scale) -> Vec<Trial> {
     let trial = |name, scheme, array: String| Trial::new(name, scheme, random_writes(scale, &array));
-    vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, papers_swan0(4, 2))]
+    vec![trial("Log-RAID0", Scheme::LogRaid, log_raid0(8)), trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2))]
 }
 
 /// User writes over the paper's time: seconds and MB/s.

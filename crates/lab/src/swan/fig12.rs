@@ -1,6 +1,6 @@
 //! Figure 12: latencies of random reads and writes on drives with a page-level translation layer.
 
-use super::common::{UTILISATION, drives, papers_swan0, raid0};
+use super::common::{UTILISATION, drives, raid0, swan0};
 use super::fig4a::WHOLE_VOLUME;
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -64,7 +64,7 @@ impl Experiment for Fig12 {
             Trial::new(name, scheme, scenario)
         };
         let raid = |name, percent, more| trial(name, Scheme::Raid0, &raid0(6), percent, more);
-        let swan = |name, more| trial(name, Scheme::Swan, &papers_swan0(3, 2), UTILISATION, more);
+        let swan = |name, more| trial(name, Scheme::Swan, &swan0(3, 2), UTILISATION, more);
         vec![
             raid("RAID0", UTILISATION, ""),
             swan("SWAN0 3R-2SSD", ""),

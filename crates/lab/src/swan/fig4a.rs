@@ -1,6 +1,6 @@
 //! Figure 4a: random writes to eight drives as RAID-0 in place, as one log, and as groups that take turns.
 
-use super::common::{drives_of_140, log_raid0, papers_swan0, raid0, random_writes, random_writes_to, written};
+use super::common::{drives_of_140, log_raid0, raid0, random_writes, random_writes_to, swan0, written};
 use super::fig1::SLOW_DRIVES;
 use crate::chart::{Axis, Bars, Chart, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -28,7 +28,7 @@ impl Experiment for Fig4a {
     fn setup(&self, scale: Scale) -> Vec<Trial> {
         let trial = |name, scheme, array: String| Trial::new(name, scheme, random_writes(scale, &array));
         let log = trial("Log-RAID0", Scheme::LogRaid, log_raid0(8));
-        let swan = trial("SWAN0 4R-2SSD", Scheme::Swan, papers_swan0(4, 2));
+        let swan = trial("SWAN0 4R-2SSD", Scheme::Swan, swan0(4, 2));
         let slow = [&log, &swan].map(drives_of_140);
         let whole = Trial::new("RAID0, all of the drives", Scheme::Raid0, random_writes_to(scale, &raid0(8), 99));
         let raid = trial("RAID0", Scheme::Raid0, raid0(8));

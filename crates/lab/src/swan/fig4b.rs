@@ -1,6 +1,6 @@
 //! Figure 4b: random writes to three, six and nine drives, as one log and as three groups.
 
-use super::common::{log_raid0, papers_swan0, random_writes, written};
+use super::common::{log_raid0, random_writes, swan0, written};
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 
@@ -28,7 +28,7 @@ impl Experiment for Fig4b {
             let writes = |array: String| random_writes(scale, &array);
             [
                 Trial::new(&format!("Log-RAID0, {}", 3 * width), Scheme::LogRaid, writes(log_raid0(3 * width))),
-                Trial::new(&format!("SWAN0 3R-{width}SSD"), Scheme::Swan, writes(papers_swan0(3, width))),
+                Trial::new(&format!("SWAN0 3R-{width}SSD"), Scheme::Swan, writes(swan0(3, width))),
             ]
         };
         WIDTHS.into_iter().flat_map(trial).collect()

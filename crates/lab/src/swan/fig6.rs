@@ -1,6 +1,6 @@
 //! Figure 6: what each drive does under the random writes of Figure 5.
 
-use super::common::{log_raid0_and_swan0, settled, turn};
+use super::common::{log_raid0_and_swan0, one_group_at_a_time, settled, turn};
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::{DeviceSample, DeviceTotals, Outcome, Sample};
@@ -27,7 +27,8 @@ impl Experiment for Fig6 {
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
-        log_raid0_and_swan0(scale)
+        let [log, swan] = log_raid0_and_swan0(scale).try_into().expect("two schemes are set side by side");
+        vec![log, one_group_at_a_time(&swan)]
     }
 
     fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
