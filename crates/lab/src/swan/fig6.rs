@@ -1,6 +1,6 @@
 //! Figure 6: what each drive does under the random writes of Figure 5.
 
-use super::common::{log_raid0_and_swan0, one_group_at_a_time, settled, turn};
+use super::common::{log_raid0_and_swan0, settled};
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::{DeviceSample, DeviceTotals, Outcome, Sample};
@@ -10,8 +10,6 @@ use crate::series::{TIME, mean, over_time, rate};
 pub struct Fig6;
 
 const DRIVES: usize = 8;
-/// Of them in each of SWAN0's groups.
-const WIDTH: u64 = 2;
 
 impl Experiment for Fig6 {
     fn about(&self) -> About {
@@ -27,18 +25,15 @@ impl Experiment for Fig6 {
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
-        let [log, swan] = log_raid0_and_swan0(scale).try_into().expect("two schemes are set side by side");
-        vec![log, one_group_at_a_time(&swan)]
+        log_raid0_and_swan0(scale)
     }
 
     fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
         let [log, swan] = trials else { unreachable!("as many as were set up") };
         let charts = vec![chart(scale, log, "log-raid0"), chart(scale, swan, "swan0")];
-        let turns = "One group of SWAN0 is cleaned at a time, as in section 3. There a group is cleaned as a whole before it is the front-end again, so that its turn \
-                     lasts until S(1-u) has been written. Here a turn ends when 8 % of the next group is free: the numbers have both.";
         let note = "A drive counts by what its group was doing at the end of an interval. Turns here are short, so an interval may see two groups \
                     being cleaned or written, one after the other, and some of what they do falls on groups that are idle by then.";
-        let mut found = Findings::new(charts, vec![turns.into(), note.into()]);
+        let mut found = Findings::new(charts, vec![note.into()]);
         let (a, b) = ("(a) Log-RAID0", "(b) SWAN0");
         found.published(a, "drives written at once", at_once(log.outcome, |totals| totals.written_bytes));
         found.published(a, "read before cleaning begins", read_before(log.outcome));
@@ -49,11 +44,8 @@ impl Experiment for Fig6 {
         found.published(b, "share of the reads on the group being cleaned", reads);
         let writes = share_of(swan.outcome, &["cleaning", "front-end"], |totals| totals.written_bytes);
         found.published(b, "share of the writes on the front-end and the group being cleaned", writes);
-        let [lasts, papers] = turn(scale, swan.outcome, WIDTH);
-        found.number("SWAN0: a turn as front-end lasts", "s", lasts);
-        found.number("S(1-u) / rate, a turn of section 3.5", "s", papers);
-        found.number("a turn / S(1-u) / rate", "", lasts / papers.max(1e-9));
-        found.number("segments cleaned in a second group beside the first", "", swan.outcome.victims_beside as f64);
+        let lasted = swan.outcome.samples.last().map_or(0.0, |sample| scale.papers_seconds(sample.at_ns));
+        found.number("SWAN0: a turn as front-end lasts", "s", lasted / (swan.outcome.rotations as f64 + 1.0));
         found.published(b, "drives that are read at once", at_once(swan.outcome, |totals| totals.read_bytes));
         found
     }

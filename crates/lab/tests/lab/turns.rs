@@ -4,11 +4,11 @@ use cygnus_lab::{Outcome, Scale, Scenario, experiment, run};
 
 const KEY: &str = "one-group-at-a-time = true\n";
 
-/// SWAN0 of Figure 6 on small drives, with something in its scenario replaced.
+/// SWAN0 of Figure 7 on small drives, with something in its scenario replaced.
 fn swan0(from: &str, to: &str) -> Outcome {
-    let figure = experiment("swan/fig6").expect("it is registered");
+    let figure = experiment("swan/fig7").expect("it is registered");
     let trials = figure.setup(Scale::new(1024.0).expect("it is in bounds"));
-    let text = &trials.last().expect("SWAN0 comes after Log-RAID0").scenario;
+    let text = &trials[0].scenario;
     assert!(text.contains(from), "{from} is not in {text}");
     let scenario = Scenario::parse("swan0.toml", &text.replacen(from, to, 1)).unwrap_or_else(|error| panic!("{error}"));
     run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
