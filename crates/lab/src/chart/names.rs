@@ -3,7 +3,6 @@
 
 use super::axis::Placed;
 use super::figure::Mark;
-use super::panel::Frame;
 use super::pen::{Anchor, PUBLISHED, Pen};
 
 /// About how wide a letter of 11 pixels is, and how far it reaches above its foot and below.
@@ -19,7 +18,7 @@ const NEAR: i32 = 3;
 /// Pieces of a curve are as wide as this at most where it is asked whether a name meets it.
 const PIECE: f64 = 6.0;
 
-/// A part of the panel in which something is drawn.
+/// A part of the panel in which something is drawn; or the panel itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
     pub(super) left: f64,
@@ -67,7 +66,7 @@ impl Place {
     }
 }
 
-pub(super) fn draw(pen: &mut Pen, marks: &[Mark], frame: &Frame, (x, y): (Option<&Placed>, &Placed), data: &[Area]) {
+pub(super) fn draw(pen: &mut Pen, marks: &[Mark], frame: Area, (x, y): (Option<&Placed>, &Placed), data: &[Area]) {
     let ink = format!("fill=\"{PUBLISHED}\" font-size=\"11\" font-style=\"italic\"");
     // A white line around each letter, below it.
     let style = format!("{ink} stroke=\"#fff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\"");
@@ -82,30 +81,30 @@ pub(super) fn draw(pen: &mut Pen, marks: &[Mark], frame: &Frame, (x, y): (Option
 }
 
 /// A mark's name, and where it would be best, the best place first; nothing of a mark without a name.
-fn wishes<'a>(mark: &'a Mark, frame: &Frame, x: Option<&Placed>, y: &Placed) -> Option<(&'a str, Vec<Place>)> {
+fn wishes<'a>(mark: &'a Mark, frame: Area, x: Option<&Placed>, y: &Placed) -> Option<(&'a str, Vec<Place>)> {
     let wide = |label: &str| label.chars().count() as f64 * LETTER;
     let ends_at = |to: f64, foot, label: &str| Place { from: to - wide(label), to, foot, anchor: Anchor::End };
     let begins_at = |from: f64, foot, label: &str| Place { from, to: from + wide(label), foot, anchor: Anchor::Start };
     let (label, places) = match mark {
         Mark::Band { to: at, label, .. } | Mark::Level { at, label } => {
             let foot = y.at(*at) - APART;
-            let right = ends_at(frame.right() - APART, foot, label);
+            let right = ends_at(frame.right - APART, foot, label);
             (label, vec![right, begins_at(frame.left + APART, foot, label)])
         }
         Mark::Moment { at, label } => {
             let (at, foot) = (x?.at(*at), frame.top + 11.0);
             let right = begins_at(at + APART, foot, label);
             // To the left of its line where there is no room on the right.
-            (label, vec![if right.to > frame.right() { ends_at(at - APART, foot, label) } else { right }])
+            (label, vec![if right.to > frame.right { ends_at(at - APART, foot, label) } else { right }])
         }
     };
     (!label.is_empty()).then_some((label.as_str(), places))
 }
 
 /// The place nearest to one that is wished in which nothing is; if there is none near, nearest in which no other name is. Inside the panel.
-fn free(wished: &[Place], frame: &Frame, taken: &[Area], data: &[Area]) -> Place {
+fn free(wished: &[Place], frame: Area, taken: &[Area], data: &[Area]) -> Place {
     let highest = frame.top + ABOVE;
-    let lowest = (frame.bottom() - APART).max(highest);
+    let lowest = (frame.bottom - APART).max(highest);
     let start: Vec<Place> =
         wished.iter().map(|place| Place { foot: place.foot.clamp(highest, lowest), ..*place }).collect();
     let inside = |place: &Place| (highest..=lowest).contains(&place.foot);
@@ -115,7 +114,9 @@ fn free(wished: &[Place], frame: &Frame, taken: &[Area], data: &[Area]) -> Place
     };
     let is_clear = |place: &Place, of: &[Area]| !of.iter().any(|area| place.area().meets(*area));
     let clear = by_distance(NEAR).find(|place| is_clear(place, taken) && is_clear(place, data));
-    clear.or_else(|| by_distance((frame.height / LINE) as i32).find(|place| is_clear(place, taken))).unwrap_or(start[0])
+    clear
+        .or_else(|| by_distance(((frame.bottom - frame.top) / LINE) as i32).find(|place| is_clear(place, taken)))
+        .unwrap_or(start[0])
 }
 
 #[cfg(test)]

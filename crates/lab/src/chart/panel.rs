@@ -30,6 +30,10 @@ impl Frame {
     pub(super) fn bottom(&self) -> f64 {
         self.top + self.height
     }
+
+    fn area(&self) -> Area {
+        Area { left: self.left, right: self.right(), top: self.top, bottom: self.bottom() }
+    }
 }
 
 pub(super) fn draw(pen: &mut Pen, panel: &Panel, id: usize, (left, top): (f64, f64), (width, height): (f64, f64)) {
@@ -94,7 +98,7 @@ fn data(pen: &mut Pen, panel: &Panel, id: usize, frame: &Frame) {
     if let Body::Bars { groups, series } = &panel.body {
         names_and_heights(pen, groups, series, frame, &y);
     }
-    names::draw(pen, &panel.marks, frame, (x.as_ref(), &y), &drawn(panel, frame, x.as_ref(), &y));
+    names::draw(pen, &panel.marks, frame.area(), (x.as_ref(), &y), &drawn(panel, frame, x.as_ref(), &y));
     pen.line((frame.left, frame.bottom()), (frame.right(), frame.bottom()), INK, None);
     pen.line((frame.left, frame.top), (frame.left, frame.bottom()), INK, None);
 }
