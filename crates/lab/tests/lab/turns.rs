@@ -2,15 +2,16 @@
 
 use cygnus_lab::{Outcome, Scale, Scenario, experiment, run};
 
+const PRESET: &str = "preset = \"swan\"\n";
 const KEY: &str = "one-group-at-a-time = true\n";
 
-/// SWAN0 of Figure 7 on small drives, with something in its scenario replaced.
-fn swan0(from: &str, to: &str) -> Outcome {
+/// SWAN0 of Figure 7 on small drives, with the key or without.
+fn swan0(key: &str) -> Outcome {
     let figure = experiment("swan/fig7").expect("it is registered");
     let trials = figure.setup(Scale::new(1024.0).expect("it is in bounds"));
-    let text = &trials[0].scenario;
-    assert!(text.contains(from), "{from} is not in {text}");
-    let scenario = Scenario::parse("swan0.toml", &text.replacen(from, to, 1)).unwrap_or_else(|error| panic!("{error}"));
+    let text = trials[0].scenario.replacen(KEY, "", 1).replacen(PRESET, &format!("{PRESET}{key}"), 1);
+    assert!(text.contains(key), "{text}");
+    let scenario = Scenario::parse("swan0.toml", &text).unwrap_or_else(|error| panic!("{error}"));
     run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -27,9 +28,9 @@ fn cleaned_at_once(outcome: &Outcome) -> usize {
 
 #[test]
 fn two_groups_are_never_cleaned_at_once_where_the_paper_says_so() {
-    let papers = swan0(KEY, KEY);
+    let papers = swan0(KEY);
     assert!(papers.victims > 100, "it cleans: {}", papers.victims);
     assert_eq!((papers.victims_beside, cleaned_at_once(&papers)), (0, 1));
-    let preset = swan0(KEY, "");
+    let preset = swan0("");
     assert!(preset.victims_beside > 0, "the preset by itself cleans a second group under this load");
 }
