@@ -65,6 +65,9 @@ pub struct Outcome {
     pub rotations: u64,
     /// Segments cleaned, after the aging.
     pub victims: u64,
+    /// Of these, in a second group that was cleaned at the same time as the first one.
+    #[serde(skip)]
+    pub victims_beside: u64,
     /// Valid share of those segments, in thousandths.
     pub victim_valid_milli: u64,
     /// Cores of the array, each with a reactor.
@@ -316,6 +319,8 @@ pub struct Sample {
     pub free_segments: u64,
     /// The group that took clients' writes at its end, where groups take turns.
     pub front_end: Option<u64>,
+    /// Changes of that group within the interval.
+    pub rotations: u64,
     /// The group being cleaned at its end.
     pub cleaning: Option<u64>,
     /// Delay of each written block at its end, in nanoseconds: back-pressure.

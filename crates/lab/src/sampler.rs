@@ -112,6 +112,7 @@ fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) 
         victims: [later.victim_live - earlier.victim_live, later.victim_capacity - earlier.victim_capacity],
         free_segments: standing.free_segments,
         front_end: standing.front_end,
+        rotations: later.rotations - earlier.rotations,
         cleaning: standing.cleaning,
         pressure_ns: standing.pressure_ns,
         cpu_ns: after.worked_since(before).map(|core| core.0).sum(),

@@ -3,7 +3,7 @@
 use cygnus_engine::{Autonomics, CreateOptions, Link, VolumeOptions};
 use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
-use cygnus_policy::{AutonomicsRule, Migration, Preset, Rules, Streams, UntilFull};
+use cygnus_policy::{AutonomicsRule, FrontEnd, Migration, Preset, Rules, Streams, UntilFull};
 use cygnus_sim::CpuModel;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, Constraint, Medium, Nanos, Paging, PagingError, Tiers, counted};
 use cygnus_workload::recording::Shipped;
@@ -93,6 +93,9 @@ pub struct ArraySection {
     /// Which segments are cleaned first; the preset's rule if not given.
     #[serde(default, deserialize_with = "rule")]
     cleaning: Option<Rules>,
+    /// Whether no second R-group is cleaned beside the first one, as SWAN's paper has it in section 3. Of R-groups that take turns.
+    #[serde(default)]
+    one_group_at_a_time: bool,
     /// Which writes share segments; as the preset has it if not given.
     #[serde(default, deserialize_with = "streams")]
     streams: Option<Streams>,
@@ -428,6 +431,7 @@ impl ArraySection {
             || self.protection.is_some()
             || self.transient.is_some()
             || self.cleaning.is_some()
+            || self.one_group_at_a_time
             || self.streams.is_some()
             || !self.media.is_empty()
             || self.autonomics.is_some()
@@ -441,6 +445,11 @@ impl ArraySection {
             ArrayKind::Log(_) if self.is_by_medium() && self.media.is_empty() => Err(WrongArray::NoMedia),
             ArrayKind::Log(_) if !self.moves_data() && self.of_moves().is_some() => {
                 Err(WrongArray::Stays(self.of_moves().expect("just seen")))
+            }
+            ArrayKind::Log(preset)
+                if self.one_group_at_a_time && preset.policies().front_end != FrontEnd::RotatingGroup =>
+            {
+                Err(WrongArray::NoTurns)
             }
             ArrayKind::Log(_) if self.transient.is_some() && !self.has_transient_area() => Err(WrongArray::Transient),
             ArrayKind::Log(_) => Ok(()),
@@ -462,6 +471,11 @@ impl ArraySection {
 
     fn is_by_medium(&self) -> bool {
         self.raid.as_ref().is_some_and(|raids| !raids.by_medium().is_empty())
+    }
+
+    /// Whether no second R-group is cleaned beside the first one.
+    pub(crate) fn cleans_one_group_at_a_time(&self) -> bool {
+        self.one_group_at_a_time
     }
 
     /// Whether data moves out of the way of contention.

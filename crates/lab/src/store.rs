@@ -111,6 +111,8 @@ pub(crate) struct Activity {
     pub metadata_blocks: u64,
     pub rotations: u64,
     pub victims: u64,
+    /// Of these, in a second group that was cleaned beside the first one.
+    pub victims_beside: u64,
     pub victim_live: u64,
     pub victim_capacity: u64,
 }
@@ -145,6 +147,7 @@ impl Store {
                 let open = OpenOptions {
                     reactors: cores.len(),
                     autonomics: section.autonomics(raw),
+                    one_group_at_a_time: section.cleans_one_group_at_a_time(),
                     links: section.shared_links(modules),
                     ..OpenOptions::new(Arc::new(Silent))
                 };
@@ -321,6 +324,7 @@ impl Store {
                     metadata_blocks: traffic.header_written + traffic.checkpoint_written,
                     rotations: traffic.rotations,
                     victims: traffic.victims,
+                    victims_beside: traffic.victims_beside,
                     victim_live: traffic.victim_live,
                     victim_capacity: traffic.victim_capacity,
                 }

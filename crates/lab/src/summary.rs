@@ -80,6 +80,7 @@ impl Ended<'_> {
             drive_write_amplification_milli: milli(programmed, written_pages),
             rotations: after.rotations - before.rotations,
             victims: after.victims - before.victims,
+            victims_beside: after.victims_beside - before.victims_beside,
             victim_valid_milli: milli(
                 after.victim_live - before.victim_live,
                 after.victim_capacity - before.victim_capacity,

@@ -58,6 +58,9 @@ pub enum CleaningScope {
         /// Free segments, in percent of the group's, at which it is clean enough. Space that waits to be written is space
         /// in which garbage cannot gather: the more of it, the fuller the victims.
         target_percent: u32,
+        /// Whether a second group is never cleaned beside the first one, as SWAN's section 3 has it: then writers wait for what one group at
+        /// a time gives.
+        one_at_a_time: bool,
     },
     /// All of a full group into another one (serial array, section 2); see [`CleaningScope::group_to_empty`]. Only when
     /// writers wait and no group can be emptied as a whole, segment by segment, where most is to be had.
@@ -100,6 +103,17 @@ impl CleaningScope {
         match self {
             CleaningScope::WholeGroup { worthless_percent } => view.victim(worthless_percent),
             CleaningScope::Anywhere { .. } | CleaningScope::NextFrontEnd { .. } => None,
+        }
+    }
+
+    /// The same rule, by which no second group is cleaned beside the first one.
+    pub fn one_at_a_time(self) -> Self {
+        match self {
+            CleaningScope::NextFrontEnd { worthless_percent, target_percent, .. } => {
+                CleaningScope::NextFrontEnd { worthless_percent, target_percent, one_at_a_time: true }
+            }
+            // These never clean two groups at once.
+            CleaningScope::Anywhere { .. } | CleaningScope::WholeGroup { .. } => self,
         }
     }
 
@@ -150,7 +164,7 @@ impl CleaningScope {
     /// be freed one after the other while writers fill the front-end and then `first`. (The equation of SWAN's section 3.5
     /// lets all back-ends be cleaned at once. Not more than two are, so that the others can be read undisturbed.)
     pub fn group_beside(self, rotation: RotationView, first: usize) -> Option<usize> {
-        let CleaningScope::NextFrontEnd { .. } = self else { return None };
+        let CleaningScope::NextFrontEnd { one_at_a_time: false, .. } = self else { return None };
         let groups = rotation.groups;
         let mut back_ends = rotation.back_ends();
         if back_ends.next() != Some(first) {
@@ -177,7 +191,7 @@ mod tests {
 
     #[test]
     fn swan_cleans_a_segment_once_in_a_turn_unless_writers_wait() {
-        let swan = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
+        let swan = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
         let view =
             |of_this_turn| SegmentView { id: cygnus_types::SegmentId(1), live: 5, capacity: 10, life: 1, of_this_turn };
         assert!(swan.worth(false).takes(&view(false)) && swan.worth(true).takes(&view(true)));
@@ -186,7 +200,7 @@ mod tests {
     }
 
     fn swan(groups: &[GroupView], front_end: usize, victims: &[Option<u32>], starving: bool) -> Option<usize> {
-        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
+        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
         rule.choose(&CleaningView {
             rotation: RotationView { groups, front_end, fresh: None },
             cleaning: None,
@@ -216,7 +230,7 @@ mod tests {
 
     #[test]
     fn swan_passes_over_groups_that_left_and_waits_for_one_that_was_added() {
-        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
+        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
         let victims = [Some(40), None, Some(30), None];
         let choose = |groups: &[GroupView], fresh| {
             let (best_victim_percent, cleaning, starving) = (&victims[..groups.len()], None, false);
@@ -229,12 +243,15 @@ mod tests {
 
     #[test]
     fn swan_cleans_two_groups_when_one_at_a_time_would_be_late() {
-        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60 };
+        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
         let beside = |free: [u32; 4], first| {
             let groups = free.map(group);
             rule.group_beside(RotationView { groups: &groups, front_end: 0, fresh: None }, first)
         };
         assert_eq!(beside([60, 10, 10, 10], 1), Some(2), "as much to free as there is to write");
+        let groups = [60, 10, 10, 10].map(group);
+        let rotation = RotationView { groups: &groups, front_end: 0, fresh: None };
+        assert_eq!(rule.one_at_a_time().group_beside(rotation, 1), None, "the rule forbids it");
         assert_eq!(beside([60, 45, 10, 10], 1), None, "the next is almost clean");
         assert_eq!(beside([20, 45, 10, 10], 1), Some(2), "but soon wanted");
         assert_eq!(beside([20, 60, 10, 10], 2), None, "the next is clean");

@@ -194,7 +194,11 @@ impl Preset {
             // SWAN section 3: client writes go to one R-group only; garbage collection stays inside another one.
             Preset::Swan => Policies {
                 front_end: FrontEnd::RotatingGroup,
-                cleaning: CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 8 },
+                cleaning: CleaningScope::NextFrontEnd {
+                    worthless_percent: 95,
+                    target_percent: 8,
+                    one_at_a_time: false,
+                },
                 victim: Victim::Oldest,
                 // The group being cleaned is busy with nothing else, and a front-end needs all that its link can read: a
                 // solid state drive moves a block in about the time that another request costs it.

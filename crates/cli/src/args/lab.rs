@@ -43,7 +43,7 @@ Files of each experiment, in DIR/PAPER/FIGURE:
   verdict.json   the verdict; what was published, what is allowed and ours with its interval; what each array did
   *.svg          the figure; *.png and *.pdf too with --charts
   *.csv          its points
-DIR/verdicts.txt has a line for each verdict.
+DIR/verdicts.txt has a line for each verdict, and one more for a verdict of two scales.
 
 Files of each run, in DIR/runs/PAPER-FIGURE-ARRAY-seedN, are those of 'cygnus sim run', which runs its scenario.toml again. A run that several figures look at is made once, and bears the name of the first one.
 
@@ -97,6 +97,12 @@ pub struct RunArgs {
     /// The paper's own size; takes hours
     #[arg(long)]
     pub full: bool,
+    /// Run everything on drives half as large too: what holds at one of the two scales only is not reproduced
+    ///
+    /// Takes half as long again at most. Verdicts of two scales have a line of their own in DIR/verdicts.txt. Nothing is run a second time
+    /// where a scale changes nothing, or where drives of two sizes are run as it is.
+    #[arg(long)]
+    pub second_scale: bool,
     /// The first seed; a seed decides all random choices of a run
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     pub seed: u64,

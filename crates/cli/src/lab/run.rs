@@ -12,8 +12,8 @@ use crate::output::{Output, print};
 use crate::progress::Runs;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_lab::{
-    About, Causal, Check, EXPERIMENTS, Experiment, Interval, Judgement, Laboratory, Read, Ruling, Run, Scale, Summary,
-    Verdict, Why, experiment, experiment_files, record, unlike_recorded,
+    About, Causal, Check, EXPERIMENTS, Experiment, Interval, Judgement, Laboratory, Read, Ruling, Run, Scale, Scales,
+    Summary, Unlike, Verdict, Why, experiment, experiment_files, record, unlike_recorded,
 };
 use serde::Serialize;
 use std::fmt::Write;
@@ -34,7 +34,7 @@ struct Answer {
 /// An experiment, how large it is to be, and how often it is run.
 struct Chosen {
     experiment: &'static dyn Experiment,
-    scale: Scale,
+    scales: Scales,
     seeds: u32,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
     let pictures = Pictures::new(&args.charts)?;
     let from = kept::provenance();
     let mut laboratory = Laboratory::default();
-    let ask = |one: &Chosen| laboratory.ask(one.experiment, one.scale, args.seed, one.seeds);
+    let ask = |one: &Chosen| laboratory.ask(one.experiment, one.scales, args.seed, one.seeds);
     let runs: Vec<(usize, Run)> = chosen.iter().flat_map(ask).collect();
     let bar = Runs::new(output, runs.len());
     let mut judgements: Vec<Judgement> = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
         loop {
             // In the order of the experiments, whichever run ends first.
             while let Some(one) = chosen.get(judgements.len()) {
-                let judged = laboratory.judge(one.experiment, one.scale, args.seed, one.seeds);
+                let judged = laboratory.judge(one.experiment, one.scales, args.seed, one.seeds);
                 let Some((judgement, charts)) = judged else { break };
                 let dir = args.out.join(&judgement.id);
                 outfile::write_all(&dir, &experiment_files(&judgement, &charts))?;
@@ -78,18 +78,19 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
     })?;
     drop(bar);
     outfile::write(&args.out.join(VERDICTS), judgements.iter().map(record).collect::<String>())?;
-    let unlike: Vec<&Judgement> = judgements.iter().filter(|judgement| unlike_recorded(judgement).is_some()).collect();
-    let changed = |judgement: &&Judgement| {
-        let before = unlike_recorded(judgement).unwrap_or_default();
-        format!("{} was {before} and is {}", judgement.id, judgement.verdict)
-    };
-    let complaint = unlike.iter().map(changed).collect::<Vec<_>>().join("; ");
+    let unlike: Vec<(&Judgement, Vec<Unlike>)> = judgements
+        .iter()
+        .map(|judgement| (judgement, unlike_recorded(judgement)))
+        .filter(|(_, of)| !of.is_empty())
+        .collect();
+    let changed = |unlike: &Unlike| format!("{} was {} and is {}", unlike.name, unlike.was, unlike.is);
+    let complaint = unlike.iter().flat_map(|(_, of)| of).map(changed).collect::<Vec<_>>().join("; ");
     let complaint = format!("not the recorded verdict: {complaint}");
     let good = unlike.is_empty();
     let answer = Answer {
         summary: summary(&judgements, true),
         beyond: summary(&judgements, false),
-        unlike_recorded: unlike.iter().map(|judgement| judgement.id.clone()).collect(),
+        unlike_recorded: unlike.iter().map(|(judgement, _)| judgement.id.clone()).collect(),
         verdicts: judgements,
     };
     output.answer(&answer, |_| answer.text())?;
@@ -122,10 +123,11 @@ fn chosen(args: &RunArgs) -> Result<Vec<Chosen>, Failure> {
         (false, None) => None,
     };
     let own = |about: About| Scale::new(about.divisor).expect("experiments have sensible scales");
-    let at_scale = |experiment: &'static dyn Experiment| Chosen {
-        experiment,
-        scale: scale.unwrap_or_else(|| own(experiment.about())),
-        seeds: args.seeds.map_or(experiment.about().seeds, NonZeroU32::get),
+    let at_scale = |experiment: &'static dyn Experiment| {
+        let first = scale.unwrap_or_else(|| own(experiment.about()));
+        let second = if args.second_scale { experiment.second_scale(first) } else { None };
+        let seeds = args.seeds.map_or(experiment.about().seeds, NonZeroU32::get);
+        Chosen { experiment, scales: Scales { first, second }, seeds }
     };
     let known = |id: &String| {
         experiment(id).ok_or_else(|| {
@@ -145,10 +147,14 @@ fn text(judgement: &Judgement, paint: Paint) -> String {
         Verdict::ReproducedInPart { .. } => Tone::Normal,
         Verdict::NotReproducedCauseShown | Verdict::NotReproducedCauseUnknown => Tone::Warning,
     };
-    let word = paint.tone(tone, &judgement.verdict.to_string());
+    let word = paint.tone(tone, &judgement.words());
     let seeds = match judgement.seeds.len() {
         1 => "1 seed".to_owned(),
         count => format!("{count} seeds"),
+    };
+    let seeds = match judgement.second_scale() {
+        Some(second) => format!("{seeds}; at 1/{} and 1/{second}", judgement.scale),
+        None => seeds,
     };
     let mut out = format!("{}: {}  {word}  ({seeds})\n", judgement.id, judgement.title);
     for check in &judgement.checks {
@@ -170,12 +176,12 @@ fn text(judgement: &Judgement, paint: Paint) -> String {
 }
 
 fn line(check: &Check, paint: Paint) -> String {
-    let tone = match check.ruling {
+    let tone = match check.standing() {
         Ruling::Holds => Tone::Good,
         Ruling::Undecided => Tone::Normal,
         Ruling::Fails => Tone::Warning,
     };
-    let word = paint.tone(tone, &format!("{:9}", check.ruling.word()));
+    let word = paint.tone(tone, &format!("{:9}", check.standing().word()));
     let unit = if check.unit.is_empty() { String::new() } else { format!(" {}", check.unit) };
     let off = check.gap.map_or(String::new(), |gap| format!(", off by {gap}"));
     let (ours, published, bound) = (interval(check.ours), check.published, check.bound);
@@ -187,6 +193,11 @@ fn line(check: &Check, paint: Paint) -> String {
         "  {word}  {}, {}: {ours}{unit} ({from} {published}; allowed {bound}){off}\n",
         check.panel, check.series
     );
+    if let Some(again) = &check.again {
+        let off = again.gap.map_or(String::new(), |gap| format!(", off by {gap}"));
+        let text = format!("At 1/{}: {}{unit}, {}{off}", again.scale, interval(again.ours), again.ruling.word());
+        writeln!(out, "             {}", paint.tone(Tone::Faint, &text)).expect("strings take text");
+    }
     for cause in &check.causes {
         let shown = shown(cause);
         let keys: Vec<&str> = cause.changed.iter().map(|change| change.key.as_str()).collect();

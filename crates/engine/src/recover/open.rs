@@ -87,6 +87,8 @@ pub struct OpenOptions {
     pub links: Vec<Link>,
     /// When blocks of hybrid volumes move between the media.
     pub hybrid: HybridRule,
+    /// Whether a preset whose R-groups take turns never cleans a second group beside the first one, however late that makes it.
+    pub one_group_at_a_time: bool,
 }
 
 impl OpenOptions {
@@ -104,6 +106,7 @@ impl OpenOptions {
             autonomics: Autonomics::AsPreset,
             links: Vec::new(),
             hybrid: HybridRule::default(),
+            one_group_at_a_time: false,
         }
     }
 }
@@ -414,7 +417,10 @@ fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
 
 pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
     let Superblock { array, generation, state, .. } = &assembly.superblock;
-    let policies = policies_of(state)?;
+    let mut policies = policies_of(state)?;
+    if options.one_group_at_a_time {
+        policies.cleaning = policies.cleaning.one_at_a_time();
+    }
     let crew = Crew::new(options.reactors, options.segments_per_helper, &policies);
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let segments_of = |ix: usize| {

@@ -26,7 +26,9 @@ pub(super) fn csv(chart: &Chart) -> String {
         match &panel.body {
             Body::Lines(lines) => {
                 for line in lines {
-                    line.points.iter().for_each(|&(x, y)| row(&line.name, &number(x), y, None));
+                    for (n, &(x, y)) in line.points.iter().enumerate() {
+                        row(&line.name, &number(x), y, line.spread.get(n));
+                    }
                 }
             }
             Body::Bars { groups, series } => {

@@ -83,6 +83,8 @@ pub struct Line {
     pub scheme: Scheme,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
+    /// The interval around each point's height, where several seeds have given one; else nothing.
+    pub spread: Vec<(f64, f64)>,
 }
 
 /// A bar in each group.
@@ -194,7 +196,7 @@ impl Panel {
 impl Line {
     /// A curve.
     pub fn new(name: &str, scheme: Scheme, points: Vec<(f64, f64)>) -> Self {
-        Self { name: name.into(), scheme, points }
+        Self { name: name.into(), scheme, points, spread: Vec::new() }
     }
 }
 

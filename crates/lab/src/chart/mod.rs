@@ -12,6 +12,8 @@ mod figure;
 mod heat;
 mod legend;
 mod map;
+mod merged;
+mod names;
 #[cfg(feature = "pictures")]
 mod paint;
 mod panel;

@@ -2,6 +2,7 @@
 
 use super::axis::Placed;
 use super::figure::{Bars, Body, Line, Mark, Panel};
+use super::names::{self, Area};
 use super::pen::{Anchor, FAINT, INK, PUBLISHED, Pen};
 use super::room::{BELOW, LEFT};
 use super::{cells, steps};
@@ -11,6 +12,8 @@ const TICK_X: f64 = 80.0;
 const TICK_Y: f64 = 48.0;
 /// Points of a curve closer together than this many pixels are drawn as the range that they span.
 const FINEST: f64 = 0.5;
+/// Of the number above a bar.
+const HEIGHT: f64 = 13.0;
 
 pub(super) struct Frame {
     pub(super) left: f64,
@@ -26,6 +29,10 @@ impl Frame {
 
     pub(super) fn bottom(&self) -> f64 {
         self.top + self.height
+    }
+
+    fn area(&self) -> Area {
+        Area { left: self.left, right: self.right(), top: self.top, bottom: self.bottom() }
     }
 }
 
@@ -51,7 +58,10 @@ fn data(pen: &mut Pen, panel: &Panel, id: usize, frame: &Frame) {
         Mark::Moment { .. } => None,
     });
     let heights: Vec<f64> = match &panel.body {
-        Body::Lines(lines) => lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)).collect(),
+        Body::Lines(lines) => {
+            let ends = |line: &Line| line.spread.iter().map(|spread| spread.1).collect::<Vec<_>>();
+            lines.iter().flat_map(|line| line.points.iter().map(|point| point.1).chain(ends(line))).collect()
+        }
         Body::Bars { series, .. } => {
             let highest = |bars: &Bars| bars.spread.iter().map(|spread| spread.1).collect::<Vec<_>>();
             series.iter().flat_map(|bars| bars.heights.iter().copied().chain(highest(bars))).collect()
@@ -75,7 +85,11 @@ fn data(pen: &mut Pen, panel: &Panel, id: usize, frame: &Frame) {
     pen.enter(id, (frame.left, frame.top), (frame.width, frame.height));
     panel.marks.iter().for_each(|mark| behind(pen, mark, frame, x.as_ref(), &y));
     match (&panel.body, &x) {
-        (Body::Lines(lines), Some(x)) => lines.iter().for_each(|line| curve(pen, line, x, &y)),
+        (Body::Lines(lines), Some(x)) => {
+            // No curve is hidden by another one's interval.
+            lines.iter().for_each(|line| around(pen, line, x, &y));
+            lines.iter().for_each(|line| curve(pen, line, x, &y));
+        }
         (Body::Bars { groups, series }, _) => bars(pen, series, groups.len(), frame, &y),
         (Body::Lines(_), None) => unreachable!("curves have a horizontal axis"),
         (Body::Map(_) | Body::Heat(_), _) => unreachable!("maps are drawn by themselves"),
@@ -84,9 +98,29 @@ fn data(pen: &mut Pen, panel: &Panel, id: usize, frame: &Frame) {
     if let Body::Bars { groups, series } = &panel.body {
         names_and_heights(pen, groups, series, frame, &y);
     }
-    panel.marks.iter().for_each(|mark| name(pen, mark, frame, x.as_ref(), &y));
+    names::draw(pen, &panel.marks, frame.area(), (x.as_ref(), &y), &drawn(panel, frame, x.as_ref(), &y));
     pen.line((frame.left, frame.bottom()), (frame.right(), frame.bottom()), INK, None);
     pen.line((frame.left, frame.top), (frame.left, frame.bottom()), INK, None);
+}
+
+/// Where data is drawn, and what says how high bars are.
+fn drawn(panel: &Panel, frame: &Frame, x: Option<&Placed>, y: &Placed) -> Vec<Area> {
+    match (&panel.body, x) {
+        (Body::Lines(lines), Some(x)) => lines.iter().flat_map(|line| Area::along(&laid(line, x, y))).collect(),
+        (Body::Bars { groups, series }, _) => {
+            let (at, wide) = slots(frame, groups.len(), series.len());
+            let of = |(s, bars): (usize, &Bars)| -> Vec<Area> {
+                let bar = |(g, &height): (usize, &f64)| {
+                    let most = bars.spread.get(g).map_or(height, |spread| spread.1.max(height));
+                    let (left, top) = (at(g, s), y.at(most).max(frame.top) - HEIGHT);
+                    Area { left, right: left + wide, top, bottom: frame.bottom() }
+                };
+                bars.heights.iter().enumerate().map(bar).collect()
+            };
+            series.iter().enumerate().flat_map(of).collect()
+        }
+        (Body::Lines(_) | Body::Map(_) | Body::Heat(_), _) => Vec::new(),
+    }
 }
 
 /// The whole length of the data: time series have no empty end.
@@ -129,23 +163,26 @@ fn behind(pen: &mut Pen, mark: &Mark, frame: &Frame, x: Option<&Placed>, y: &Pla
     }
 }
 
-fn name(pen: &mut Pen, mark: &Mark, frame: &Frame, x: Option<&Placed>, y: &Placed) {
-    let style = format!("fill=\"{PUBLISHED}\" font-size=\"11\" font-style=\"italic\"");
-    match mark {
-        Mark::Band { to: at, label, .. } | Mark::Level { at, label } => {
-            pen.text((frame.right() - 4.0, y.at(*at) - 4.0), Anchor::End, &style, label);
-        }
-        Mark::Moment { at, label } => {
-            if let Some(at) = x.map(|x| x.at(*at)) {
-                pen.text((at + 4.0, frame.top + 11.0), Anchor::Start, &style, label);
-            }
-        }
+/// The interval of a curve of several seeds.
+fn around(pen: &mut Pen, line: &Line, x: &Placed, y: &Placed) {
+    if !line.spread.iter().any(|(low, high)| low < high) {
+        return;
     }
+    let end = |of: fn(&(f64, f64)) -> f64| -> Vec<(f64, f64)> {
+        let points = line.points.iter().zip(&line.spread).map(|(point, spread)| (x.at(point.0), y.at(of(spread))));
+        thinned(&points.collect::<Vec<_>>())
+    };
+    let (low, high) = (end(|spread| spread.0), end(|spread| spread.1));
+    pen.band(&low.into_iter().chain(high.into_iter().rev()).collect::<Vec<_>>(), line.scheme.colour());
 }
 
 fn curve(pen: &mut Pen, line: &Line, x: &Placed, y: &Placed) {
-    let points: Vec<(f64, f64)> = line.points.iter().map(|&(a, b)| (x.at(a), y.at(b))).collect();
-    pen.curve(&thinned(&points), line.scheme.colour(), line.scheme.is_dashed());
+    pen.curve(&laid(line, x, y), line.scheme.colour(), line.scheme.is_dashed());
+}
+
+/// A curve's points in pixels.
+fn laid(line: &Line, x: &Placed, y: &Placed) -> Vec<(f64, f64)> {
+    thinned(&line.points.iter().map(|&(a, b)| (x.at(a), y.at(b))).collect::<Vec<_>>())
 }
 
 /// Of points within the same half pixel, the lowest and the highest.

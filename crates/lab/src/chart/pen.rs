@@ -72,6 +72,15 @@ impl Pen {
         ));
     }
 
+    /// What lies between two curves, faint enough for what is behind it to be seen.
+    pub(super) fn band(&mut self, around: &[(f64, f64)], colour: &str) {
+        let points: Vec<String> = around.iter().map(|&(x, y)| format!("{},{}", px(x), px(y))).collect();
+        self.element(format_args!(
+            "<polygon fill=\"{colour}\" fill-opacity=\"0.22\" points=\"{}\"/>",
+            points.join(" ")
+        ));
+    }
+
     pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, style: &str, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",

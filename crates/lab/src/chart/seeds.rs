@@ -1,12 +1,13 @@
 //! One chart of those that several seeds gave.
 
-use super::figure::{Bars, Body, Chart, Panel};
+use super::figure::{Bars, Body, Chart, Line, Panel};
 use super::map::Map;
+use super::merged::merged;
 use crate::interval::Interval;
 
 impl Chart {
-    /// Of the charts of each seed: bars are as high as the median, with the interval around it ([`Bars::spread`]), and so
-    /// are the numbers of maps; curves and heat maps are the first seed's.
+    /// Of the charts of each seed: bars and the points of curves are as high as the median, with the interval around it
+    /// ([`Bars::spread`], [`Line::spread`]), and so are the numbers of maps. Heat maps and marks are the first seed's.
     pub(crate) fn over_seeds<'a>(by_seed: impl Iterator<Item = &'a [Chart]>) -> Vec<Chart> {
         let by_seed: Vec<&[Chart]> = by_seed.collect();
         let Some((first, _)) = by_seed.split_first() else { return Vec::new() };
@@ -21,7 +22,8 @@ impl Chart {
 fn panel(by_seed: &[&Panel]) -> Panel {
     let first = by_seed[0];
     let (groups, series) = match &first.body {
-        Body::Lines(_) | Body::Heat(_) => return first.clone(),
+        Body::Heat(_) => return first.clone(),
+        Body::Lines(lines) => return Panel { body: Body::Lines(curves(lines, by_seed)), ..first.clone() },
         Body::Map(_) => return Panel { body: Body::Map(map(by_seed)), ..first.clone() },
         Body::Bars { groups, series } => (groups, series),
     };
@@ -40,6 +42,17 @@ fn panel(by_seed: &[&Panel]) -> Panel {
     };
     let series = series.iter().enumerate().map(bars).collect();
     Panel { body: Body::Bars { groups: groups.clone(), series }, ..first.clone() }
+}
+
+fn curves(first: &[Line], by_seed: &[&Panel]) -> Vec<Line> {
+    let of = |panel: &'_ &Panel, n: usize| match &panel.body {
+        Body::Lines(lines) => lines[n].points.clone(),
+        Body::Bars { .. } | Body::Map(_) | Body::Heat(_) => {
+            unreachable!("an experiment draws the same with each seed")
+        }
+    };
+    let curve = |(n, line): (usize, &Line)| merged(line, &by_seed.iter().map(|panel| of(panel, n)).collect::<Vec<_>>());
+    first.iter().enumerate().map(curve).collect()
 }
 
 fn map(by_seed: &[&Panel]) -> Map {

@@ -61,6 +61,27 @@ fn bars_of_several_seeds_are_medians_with_whiskers() {
 }
 
 #[test]
+fn curves_of_several_seeds_are_medians_in_a_band() {
+    let chart = |height: f64| {
+        let line = Line::new("SWAN", Scheme::Swan, vec![(0.0, height), (1.0, height)]);
+        vec![Chart::single("curve", "", Panel::lines(Axis::linear("s"), Axis::linear("ms"), vec![line]))]
+    };
+    let draw = |seeds: &[Vec<Chart>]| Chart::over_seeds(seeds.iter().map(Vec::as_slice)).swap_remove(0);
+    let drawn = draw(&[chart(1.0), chart(4.0), chart(2.0)]);
+    assert_eq!(drawn.csv(), "panel,series,x,y,low,high\n,SWAN,0,2,1,4\n,SWAN,1,2,1,4\n");
+    let svg = drawn.svg();
+    let (band, curve) = (svg.find("<polygon"), svg.find("<polyline"));
+    assert!(band.is_some() && band < curve, "the band is behind the curve");
+    // Inside the axis: its upper end is the highest value.
+    let highest = svg.split("points=\"").nth(1).expect("a band has points").split([' ', '"']);
+    assert!(highest.filter_map(|point| point.split_once(',')?.1.parse::<f64>().ok()).all(|y| y > 40.0), "{svg}");
+    // One seed has no interval, and seeds that agree have none either.
+    for without in [draw(&[chart(1.0)]), draw(&[chart(2.0), chart(2.0)])] {
+        assert!(!without.svg().contains("<polygon"), "{}", without.svg());
+    }
+}
+
+#[test]
 fn a_map_names_who_leads_and_draws_a_line_around_it() {
     let of = |one: f64, other: f64| {
         let value = |value: f64| Some(crate::Interval::of(&[value]));

@@ -41,6 +41,32 @@ pub struct Check {
     /// Should it fail: the experiments that were to show why, one for each supposed cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Causal>,
+    /// The same at a second scale, if it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
+}
+
+/// What came of a check on drives of another size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Again {
+    /// How many times smaller than the paper's these were.
+    pub scale: f64,
+    /// Ours there, over all seeds.
+    pub ours: Interval,
+    /// What is made of it there.
+    pub ruling: Ruling,
+    /// Unless it holds there: how far ours is off.
+    pub gap: Option<Gap>,
+    /// Should it fail there: the experiments that were to show why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<Causal>,
+}
+
+impl Again {
+    /// A check as it came out at that scale.
+    pub(super) fn new(scale: f64, check: Check) -> Self {
+        Self { scale, ours: check.ours, ruling: check.ruling, gap: check.gap, causes: check.causes }
+    }
 }
 
 /// How far ours is off what was published.
@@ -96,17 +122,28 @@ impl Check {
             ruling,
             gap,
             causes: Vec::new(),
+            again: None,
         }
     }
 
-    /// Whether the whole interval keeps the bound.
-    pub fn holds(&self) -> bool {
-        self.ruling == Ruling::Holds
+    /// What is made of it at all scales that were run: where they say different things, nothing is decided.
+    pub fn standing(&self) -> Ruling {
+        match &self.again {
+            Some(again) if again.ruling != self.ruling => Ruling::Undecided,
+            _ => self.ruling,
+        }
     }
 
-    /// Whether an experiment has shown why it does not hold.
+    /// Whether the whole interval keeps the bound, at each scale that was run.
+    pub fn holds(&self) -> bool {
+        self.standing() == Ruling::Holds
+    }
+
+    /// Whether experiments have shown why it does not hold, at each scale at which it does not.
     pub fn cause_is_shown(&self) -> bool {
-        self.causes.iter().any(|cause| cause.shown)
+        let shown = |ruling, causes: &[Causal]| ruling == Ruling::Holds || causes.iter().any(|cause| cause.shown);
+        let again = self.again.as_ref().is_none_or(|again| shown(again.ruling, &again.causes));
+        !self.holds() && again && shown(self.ruling, &self.causes)
     }
 }
 

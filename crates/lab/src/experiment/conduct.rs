@@ -9,7 +9,7 @@ use super::findings::{Experiment, Trial};
 use super::judge::judged;
 use super::judgement::Judgement;
 use super::page::Provenance;
-use super::scale::Scale;
+use super::scale::{Scale, Scales};
 use crate::chart::Chart;
 use crate::error::LabError;
 use crate::kept::KeptRun;
@@ -25,6 +25,8 @@ pub struct Run {
     pub experiment: &'static str,
     trial: Trial,
     scale: Scale,
+    /// Whether it is run for a second scale's sake.
+    is_again: bool,
     seed: u64,
 }
 
@@ -40,7 +42,15 @@ pub struct Stage {
 impl Run {
     /// The trial's name, and its seed.
     pub fn name(&self) -> String {
-        format!("{}, seed {}", self.trial.name, self.seed)
+        format!("{}, seed {}", self.trial_name(), self.seed)
+    }
+
+    /// The trial's name; with the scale, where that is a second one.
+    fn trial_name(&self) -> String {
+        match self.is_again {
+            true => format!("{} at 1/{}", self.trial.name, self.scale.divisor()),
+            false => self.trial.name.clone(),
+        }
     }
 
     /// Runs it; `progress` is called now and then.
@@ -65,7 +75,7 @@ impl Run {
     /// As of [`Run::carry_out`].
     pub fn kept(&self, outcome: &Outcome, from: &Provenance) -> Result<KeptRun, LabError> {
         let scenario = Scenario::parse(self.experiment, &self.trial.scenario)?;
-        let name = format!("{} {}", self.experiment, self.trial.name);
+        let name = format!("{} {}", self.experiment, self.trial_name());
         Ok(KeptRun::new(&name, &scenario, 0, outcome, from))
     }
 
@@ -85,18 +95,32 @@ pub struct Laboratory {
 impl Laboratory {
     /// Asks for the trials of an experiment with `count` seeds from `first` on: those that nobody has asked for yet, each with
     /// its number.
-    pub fn ask(&mut self, experiment: &dyn Experiment, scale: Scale, first: u64, count: u32) -> Vec<(usize, Run)> {
-        let known = self.asked.len();
+    pub fn ask(
+        &mut self,
+        experiment: &dyn Experiment,
+        scales: impl Into<Scales>,
+        first: u64,
+        count: u32,
+    ) -> Vec<(usize, Run)> {
+        let (known, scales) = (self.asked.len(), scales.into());
+        self.ask_at(experiment, (scales.first, false), first, count);
+        if let Some(second) = scales.second {
+            self.ask_at(experiment, (second, true), first, count);
+        }
+        self.asked.iter().cloned().enumerate().skip(known).collect()
+    }
+
+    fn ask_at(&mut self, experiment: &dyn Experiment, (scale, is_again): (Scale, bool), first: u64, count: u32) {
         let trials = experiment.setup(scale);
         for seed in seeds(first, count) {
             for trial in &trials {
                 if self.number(trial, seed).is_none() {
-                    self.asked.push(Run { experiment: experiment.about().id, trial: trial.clone(), scale, seed });
+                    let (experiment, trial) = (experiment.about().id, trial.clone());
+                    self.asked.push(Run { experiment, trial, scale, is_again, seed });
                     self.outcomes.push(None);
                 }
             }
         }
-        self.asked.iter().cloned().enumerate().skip(known).collect()
     }
 
     /// Takes what came of the trial of that number.
@@ -104,8 +128,25 @@ impl Laboratory {
         self.outcomes[number] = Some(Rc::new(outcome));
     }
 
-    /// Judges an experiment, and draws it; nothing while a trial of it was not run.
+    /// Judges an experiment, and draws it as it is at the first scale; nothing while a trial of it was not run. With a second scale a
+    /// check holds if it does so at both.
     pub fn judge(
+        &self,
+        experiment: &dyn Experiment,
+        scales: impl Into<Scales>,
+        first: u64,
+        count: u32,
+    ) -> Option<(Judgement, Vec<Chart>)> {
+        let scales = scales.into();
+        let (judgement, charts) = self.judge_at(experiment, scales.first, first, count)?;
+        let judgement = match scales.second {
+            Some(second) => judgement.checked_at(self.judge_at(experiment, second, first, count)?.0),
+            None => judgement,
+        };
+        Some((judgement, charts))
+    }
+
+    fn judge_at(
         &self,
         experiment: &dyn Experiment,
         scale: Scale,
@@ -126,14 +167,15 @@ impl Laboratory {
     pub fn conduct(
         &mut self,
         experiment: &dyn Experiment,
-        scale: Scale,
+        scales: impl Into<Scales>,
         first: u64,
         count: u32,
     ) -> Result<(Judgement, Vec<Chart>), LabError> {
-        for (number, outcome) in on_all_cores(&self.ask(experiment, scale, first, count))? {
+        let scales = scales.into();
+        for (number, outcome) in on_all_cores(&self.ask(experiment, scales, first, count))? {
             self.learn(number, outcome);
         }
-        Ok(self.judge(experiment, scale, first, count).expect("all of its trials were run"))
+        Ok(self.judge(experiment, scales, first, count).expect("all of its trials were run"))
     }
 
     fn number(&self, trial: &Trial, seed: u64) -> Option<usize> {

@@ -137,6 +137,13 @@ pub trait Experiment: Sync {
     fn scale(&self, asked: Scale) -> Scale {
         asked
     }
+    /// The scale at which it is run as well, so that the size of its drives decides no verdict: half as large. None where runs are the
+    /// same at any scale, since nothing is run or a recording has its own.
+    fn second_scale(&self, first: Scale) -> Option<Scale> {
+        let second = first.smaller(2.0);
+        let scenarios = |scale| self.setup(scale).into_iter().map(|trial| trial.scenario);
+        (!scenarios(first).eq(scenarios(second))).then_some(second)
+    }
     /// The arrays to run.
     fn setup(&self, scale: Scale) -> Vec<Trial>;
     /// What their outcomes with one seed, in the order of the setup, amount to.

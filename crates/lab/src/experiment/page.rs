@@ -11,7 +11,8 @@ use super::check::Check;
 use super::files::Drawn;
 use super::judgement::{Judgement, Number};
 use super::published::all_dropped;
-use super::registry::EXPERIMENTS;
+use super::registry::{EXPERIMENTS, experiment};
+use super::scale::Scale;
 use super::verdict::{Summary, Verdict};
 use crate::chart::{PictureFormat, escape};
 use crate::interval::{Interval, confidence};
@@ -70,6 +71,11 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance, results:
          parts as fast), and brings ours at least half of the way to what was published. Each scheme has the same colour everywhere; grey is what was \
          published.</p>\n"
         .into());
+    say("<p>Drives here are smaller than the paper's, and so are their caches and all times that go with their size. So that this decides no verdict, an experiment may be \
+         run at a second scale, with drives half as large again: then a check holds if it does so at both, is undecided where they differ, and a part that \
+         holds at one of them only is not reproduced. \"Not run\" in the table above is a verdict of one scale; \"none\" has nothing that \
+         a scale would change, or runs drives of two sizes as it is.</p>\n"
+        .into());
     say(intervals());
     say("<p>Below: <a href=\"#numbers\">every published number beside ours</a>, <a href=\"#contradictions\">where a paper \
          contradicts itself</a>, each figure, and <a href=\"#drives\">the modelled drives beside their data sheets</a>.</p>\n".into());
@@ -120,7 +126,7 @@ fn intervals() -> String {
     format!(
         "<p>Numbers are medians over all seeds of an experiment; in brackets is an interval of order statistics, which encloses the \
          true median with a chance of {}, {}, {}. A check holds if the whole interval keeps its bound, fails if none of it does, and \
-         is undecided otherwise. Bars have the interval as whiskers; curves are the first seed's.</p>\n",
+         is undecided otherwise. Bars have the interval as whiskers, curves as a band around the median; heat maps are the first seed's.</p>\n",
         with(6),
         with(5),
         with(3)
@@ -139,24 +145,25 @@ fn contradictions() -> String {
 
 fn overview(sections: &[Section]) -> String {
     let mut out = String::from(
-        "<table><tr><th>experiment</th><th></th><th>verdict</th><th class=\"n\">checks</th><th class=\"n\">seeds</th><th class=\"n\">scale</th></tr>",
+        "<table><tr><th>experiment</th><th></th><th>verdict</th><th class=\"n\">checks</th><th class=\"n\">seeds</th><th class=\"n\">scale</th><th class=\"n\">second scale</th></tr>",
     );
     for (id, title, run) in sections {
         let (class, word, checks, seeds, scale) = match run {
             Some((run, _)) => {
                 let held = run.checks.iter().filter(|check| check.holds()).count();
                 let checks = format!("{held} of {}", run.checks.len());
-                let word = escape(&run.verdict.to_string());
+                let word = escape(&run.words());
                 (class(&run.verdict), word, checks, run.seeds.len().to_string(), format!("1/{}", run.scale))
             }
             None => ("absent", "not run".to_owned(), String::new(), String::new(), String::new()),
         };
+        let second = run.as_ref().map_or_else(String::new, |(run, _)| second_scale(run));
         let title = escape(title);
         let id = if run.is_some() { format!("<a href=\"#{id}\">{id}</a>") } else { (*id).to_owned() };
         writeln!(
             out,
             "<tr><td>{id}</td><td>{title}</td><td class=\"{class}\">{word}</td>\
-             <td class=\"n\">{checks}</td><td class=\"n\">{seeds}</td><td class=\"n\">{scale}</td></tr>"
+             <td class=\"n\">{checks}</td><td class=\"n\">{seeds}</td><td class=\"n\">{scale}</td><td class=\"n\">{second}</td></tr>"
         )
         .expect("strings take text");
     }
@@ -167,6 +174,19 @@ fn overview(sections: &[Section]) -> String {
         writeln!(out, "<p class=\"absent\">What was not run: {runs}</p>").expect("strings take text");
     }
     out
+}
+
+/// The other scale at which all checks were made, or that there was none.
+fn second_scale(run: &Judgement) -> String {
+    let there_is = || {
+        let scale = Scale::new(run.scale).ok()?;
+        experiment(&run.id)?.second_scale(scale)
+    };
+    match run.second_scale() {
+        Some(divisor) => format!("1/{divisor}"),
+        None if there_is().is_some() => "not run".into(),
+        None => "none".into(),
+    }
 }
 
 fn class(verdict: &Verdict) -> &'static str {
@@ -200,8 +220,24 @@ fn section(run: &Judgement, charts: &[Drawn], results: &str) -> String {
         writeln!(out, "<p>{}</p>", escape(note)).expect("strings take text");
     }
     let scale = if run.scale == 1.0 { "the paper's size".into() } else { format!("1/{} of the paper's", run.scale) };
-    writeln!(out, "<p class=\"absent\">Drives and times: {scale}. {}</p>", chance(run)).expect("strings take text");
+    writeln!(out, "<p class=\"absent\">Drives and times: {scale}. {} {}</p>", scales(run), chance(run))
+        .expect("strings take text");
     out
+}
+
+/// What a second scale says of the verdict.
+fn scales(run: &Judgement) -> String {
+    let said = match run.second_scale() {
+        Some(second) => {
+            format!(
+                "All of it was run at 1/{second} too, and what holds at one of the two only is not reproduced: {}.",
+                run.words()
+            )
+        }
+        None if second_scale(run) == "none" => return "There is no second scale.".into(),
+        None => "It was not run at a second scale.".into(),
+    };
+    escape(&said)
 }
 
 /// How many seeds there were, and what that tells.

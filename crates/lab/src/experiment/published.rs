@@ -6,7 +6,8 @@
 //! the hardware's by more than the 1 % to which modelled drives are calibrated. A line may ask for less than the rule
 //! allows, never for more. What follows from printed numbers is bounded as they are, and is never called published.
 //!
-//! A line that is judged no longer is not deleted: it becomes a [`Dropped`] one.
+//! A line that is judged no longer is not deleted: it becomes a [`Dropped`] one. `published/ledger.txt` has all that was ever
+//! published, so that neither a line nor a change of one goes without a trace (`ledger.rs`).
 
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +153,24 @@ impl Line {
     pub fn bound(&self) -> Bound {
         self.within.map_or_else(|| self.rule(), |within| bound(self.kind, self.published, within))
     }
+
+    /// All that the bound follows from, in the words that the ledger has: "value 800 MB/s, text".
+    #[cfg(test)]
+    pub(super) fn said(&self) -> String {
+        let published = match self.published {
+            Published::About(paper) => format!("{paper}"),
+            Published::Range(low, high) => format!("{low} to {high}"),
+            Published::Above(paper) => format!("> {paper}"),
+            Published::Below(paper) => format!("< {paper}"),
+            Published::SimilarOrAbove(paper) => format!("similar to {paper} or more"),
+            Published::SimilarOrBelow(paper) => format!("similar to {paper} or less"),
+        };
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+        let within = self.within.map_or(String::new(), |within| format!(", within {within}"));
+        let word = |of: String| of.to_lowercase();
+        let (kind, read) = (word(format!("{:?}", self.kind)), word(format!("{:?}", self.read)));
+        format!("{kind} {published}{unit}, {read}{within}")
+    }
 }
 
 fn bound(kind: Kind, published: Published, within: f64) -> Bound {
@@ -269,6 +288,12 @@ fn parsed(name: &str, text: &str) -> Result<File, WrongFile> {
     }
 }
 
+/// Every line that is judged now, in the files' order.
+#[cfg(test)]
+pub(super) fn all_lines() -> Vec<Line> {
+    files().flat_map(|file| file.line).collect()
+}
+
 fn files() -> impl Iterator<Item = File> {
     FILES.iter().map(|(name, text)| parsed(name, text).unwrap_or_else(|why| panic!("{why}")))
 }
@@ -292,10 +317,6 @@ pub fn dropped(figure: &str) -> Vec<Dropped> {
 mod tests {
     use super::*;
 
-    fn all() -> Vec<Line> {
-        files().flat_map(|file| file.line).collect()
-    }
-
     fn line(rest: &str) -> Result<Bound, WrongFile> {
         let head = "[[line]]\nfigure = \"a/b\"\npanel = \"p\"\nseries = \"s\"\nwhere = \"section 1\"\n";
         parsed("x.toml", &format!("{head}{rest}\n")).map(|file| file.line[0].bound())
@@ -303,7 +324,7 @@ mod tests {
 
     #[test]
     fn no_line_is_looser_than_its_rule() {
-        for line in all() {
+        for line in all_lines() {
             assert!(line.bound().is_within(line.rule()), "{line:?}");
         }
         let looser = line("kind = \"value\"\nread = \"text\"\npublished = { about = 800 }\nwithin = 0.2");
@@ -336,7 +357,7 @@ mod tests {
 
     #[test]
     fn each_thing_is_published_once_and_changes_have_a_day_and_a_reason() {
-        let all = all();
+        let all = all_lines();
         for (n, line) in all.iter().enumerate() {
             let same = |other: &&Line| {
                 (&other.figure, &other.panel, &other.series) == (&line.figure, &line.panel, &line.series)
@@ -352,7 +373,7 @@ mod tests {
 
     #[test]
     fn what_is_judged_no_longer_has_a_day_and_a_reason_and_is_no_line() {
-        let all = all();
+        let all = all_lines();
         for dropped in all_dropped() {
             assert!(crate::experiment::experiment(&dropped.figure).is_some(), "{dropped:?} is of no experiment");
             let names = (&dropped.figure, &dropped.panel, &dropped.series);

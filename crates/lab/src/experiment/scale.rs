@@ -8,6 +8,21 @@ use cygnus_types::BLOCK;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale(f64);
 
+/// At which scales an experiment is run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scales {
+    /// The one that its figure is drawn at.
+    pub first: Scale,
+    /// The one at which everything that is judged must be so too.
+    pub second: Option<Scale>,
+}
+
+impl From<Scale> for Scales {
+    fn from(first: Scale) -> Self {
+        Self { first, second: None }
+    }
+}
+
 /// An experiment cannot be so many times smaller than the paper's, or larger.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("a scale of {0}: from 1, the paper's size, to 4096 times smaller")]

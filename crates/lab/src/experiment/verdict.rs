@@ -30,17 +30,10 @@ impl Verdict {
     /// a check can spoil the part that it stands in, and cannot make one. What cannot be measured here spoils its part too, and no
     /// experiment shows a cause for it.
     pub fn of(checks: &[Check], dropped: &[Dropped]) -> Self {
-        let mut panels: Vec<&str> = Vec::new();
-        for check in checks.iter().filter(|check| check.kind != Kind::Limit) {
-            if !panels.contains(&check.panel.as_str()) {
-                panels.push(&check.panel);
-            }
-        }
+        let panels = panels(checks);
         let unmeasured = unmeasured(dropped);
-        let whole = |panel: &&str| {
-            !unmeasured.contains(panel) && checks.iter().filter(|check| check.panel == *panel).all(Check::holds)
-        };
-        let (reproduced, not): (Vec<&str>, Vec<&str>) = panels.iter().partition(|panel| whole(panel));
+        let reproduced = whole(checks, dropped, Check::holds);
+        let not: Vec<&str> = panels.iter().copied().filter(|panel| !reproduced.contains(panel)).collect();
         let spoilt = !unmeasured.is_empty() || checks.iter().any(|check| !check.holds());
         let names = |panels: Vec<&str>| panels.into_iter().map(str::to_owned).collect::<Vec<_>>();
         let alone = unmeasured.iter().filter(|panel| !panels.contains(panel));
@@ -63,6 +56,25 @@ impl Verdict {
             Verdict::NotReproducedCauseUnknown => "not reproduced, cause unknown",
         }
     }
+}
+
+/// The parts of a figure, each once. A limit makes none.
+fn panels(checks: &[Check]) -> Vec<&str> {
+    let mut panels: Vec<&str> = Vec::new();
+    for check in checks.iter().filter(|check| check.kind != Kind::Limit) {
+        if !panels.contains(&check.panel.as_str()) {
+            panels.push(&check.panel);
+        }
+    }
+    panels
+}
+
+/// Parts of which every check holds, in the sense of `holds`, and nothing is lacking.
+pub(super) fn whole<'a>(checks: &'a [Check], dropped: &[Dropped], holds: impl Fn(&Check) -> bool) -> Vec<&'a str> {
+    let unmeasured = unmeasured(dropped);
+    let is_whole =
+        |panel: &&str| !unmeasured.contains(panel) && checks.iter().filter(|check| check.panel == *panel).all(&holds);
+    panels(checks).into_iter().filter(is_whole).collect()
 }
 
 /// Parts in which something that was published cannot be measured here, each once.
@@ -131,7 +143,7 @@ impl std::fmt::Display for Summary {
 /// How many checks came out which way.
 pub fn rulings<'a>(checks: impl Iterator<Item = &'a Check>) -> [usize; 3] {
     checks.fold([0; 3], |mut counts, check| {
-        counts[match check.ruling {
+        counts[match check.standing() {
             Ruling::Holds => 0,
             Ruling::Undecided => 1,
             Ruling::Fails => 2,

@@ -24,6 +24,11 @@ pub(crate) enum WrongArray {
     /// How data moves that does not.
     #[error("{0}: data stays in this array; set autonomics = true, or leave it out")]
     Stays(&'static str),
+    /// A rule for groups that take turns.
+    #[error(
+        "one-group-at-a-time: only R-groups that take turns are cleaned side by side; choose preset = \"swan\", or leave it out"
+    )]
+    NoTurns,
     /// Room for what the array does not do.
     #[error("transient: this array makes no copies; set protection = \"two-phase\", or leave it out")]
     Transient,

@@ -1,7 +1,7 @@
 //! What SWAN's experiments have in common.
 
 use crate::chart::Scheme;
-use crate::experiment::{Scale, Trial, Trialled};
+use crate::experiment::{Findings, Scale, Trial, Trialled};
 use crate::outcome::{Outcome, Sample};
 use crate::series::{over_time, rate};
 
@@ -74,6 +74,34 @@ pub fn random_writes_to(scale: Scale, array: &str, percent: u32) -> String {
 /// The second half: cleaning goes on.
 pub fn settled(outcome: &Outcome) -> &[Sample] {
     &outcome.samples[outcome.samples.len() / 2..]
+}
+
+/// A trial of SWAN0 as section 3 has it: one back-end group is cleaned at a time. The preset by itself cleans a second one beside it where
+/// one at a time might be late.
+pub fn one_group_at_a_time(of: &Trial) -> Trial {
+    const PRESET: &str = "preset = \"swan\"\n";
+    let scenario = of.scenario.replacen(PRESET, &format!("{PRESET}one-group-at-a-time = true\n"), 1);
+    Trial { scenario, ..of.clone() }
+}
+
+/// What a figure says that has [`turn`].
+pub const TURNS: &str = "One group is cleaned at a time, as in section 3 (the preset by itself cleans a second one beside it where one at a time might be late). \
+    By section 3.5 all S segments of a group are cleaned before it is the front-end again, so that its turn lasts until S(1-u) has been written, \
+    where u is the valid share. Here a turn ends once 8 % of the next group is free: the numbers have both lengths.";
+
+/// How long a group is the front-end once cleaning goes on: as measured, and what section 3.5 says, S(1-u) at the rate at which clients write
+/// then, of groups of `width` data drives.
+pub fn turn(scale: Scale, outcome: &Outcome, width: u64, found: &mut Findings) {
+    let sum = |of: fn(&Sample) -> u64| settled(outcome).iter().map(of).sum::<u64>() as f64;
+    let valid = sum(|sample| sample.victims[0]) / sum(|sample| sample.victims[1]).max(1.0);
+    let free = (outcome.drive_bytes * width) as f64 * (1.0 - valid);
+    let seconds = scale.papers_seconds(settled(outcome).iter().map(|sample| sample.span_ns).sum());
+    let lasts = seconds / sum(|sample| sample.rotations).max(1.0);
+    let papers = seconds * free / sum(|sample| sample.writes[1]).max(1.0);
+    found.number("a turn as front-end lasts", "s", lasts);
+    found.number("S(1-u) / rate, a turn of section 3.5", "s", papers);
+    found.number("a turn / a turn of section 3.5", "", lasts / papers.max(1e-9));
+    found.number("segments cleaned in a second group beside the first", "", outcome.victims_beside as f64);
 }
 
 /// A trial on drives that take writes at 140 MB/s, the rate that section 1 gives for each, and are otherwise the same.

@@ -1,6 +1,6 @@
 //! Figure 7: how full victims are, and how many segments are free, over two hours.
 
-use super::common::log_raid0_and_swan0;
+use super::common::{TURNS, log_raid0_and_swan0, one_group_at_a_time, turn};
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Sample;
@@ -8,6 +8,9 @@ use crate::series::{TIME, mean, over_time, variation};
 
 /// See the module's text.
 pub struct Fig7;
+
+/// Drives of a group.
+const WIDTH: u64 = 2;
 
 impl Experiment for Fig7 {
     fn about(&self) -> About {
@@ -22,7 +25,7 @@ impl Experiment for Fig7 {
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
-        log_raid0_and_swan0(scale).into_iter().skip(1).collect()
+        log_raid0_and_swan0(scale).iter().skip(1).map(one_group_at_a_time).collect()
     }
 
     fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
@@ -50,7 +53,7 @@ impl Experiment for Fig7 {
             Panel::lines(Axis::linear(TIME), Axis::linear("free segments"), line("SWAN0 4R-2SSD", free)),
         ];
         let chart = Chart::grid("victims", self.about().title, 1, (760.0, 190.0), panels);
-        let mut found = Findings::new(vec![chart], vec![NOTE.into()]);
+        let mut found = Findings::new(vec![chart], vec![TURNS.into(), NOTE.into()]);
         let victims = "victims' valid share";
         let swings = "swing in the last quarter / in the second quarter";
         found.published(victims, "cleaning begins", began);
@@ -60,6 +63,7 @@ impl Experiment for Fig7 {
         found.published(victims, "last quarter", swing(late, Sample::victims_valid).0);
         found.published("free segments", swings, settles(free_segments));
         found.number("free segments, last quarter", "", swing(late, free_segments).0);
+        turn(scale, outcome, WIDTH, &mut found);
         found
     }
 }

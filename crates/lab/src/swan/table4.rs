@@ -2,6 +2,7 @@
 
 use cygnus_workload::kv::Activity;
 
+use super::common::{TURNS, one_group_at_a_time, turn};
 use super::ycsb::{MODELLED, SWAN, trials};
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -16,6 +17,9 @@ const PUBLISHED: [(&str, &str, f64, f64); 3] = [
     ("back-end", "idle back-end", 25.9, 88.0),
     ("cleaning", "back-end being cleaned", 3.93, 103.0),
 ];
+
+/// Of a group of 2+1.
+const DATA_DRIVES: u64 = 2;
 
 const NOTE: &str = "The paper's reads in millions are of a run of its size: their shares are what compares. Lookups only; merges read \
     too. A read counts for what its group was doing when it was issued. There is no page cache here, which in the paper's server \
@@ -34,10 +38,10 @@ impl Experiment for Table4 {
     }
 
     fn setup(&self, scale: Scale) -> Vec<Trial> {
-        trials(scale, "a").into_iter().skip(SWAN).collect()
+        trials(scale, "a").iter().skip(SWAN).map(one_group_at_a_time).collect()
     }
 
-    fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
+    fn findings(&self, scale: Scale, trials: &[Trialled]) -> Findings {
         let [swan] = trials else { unreachable!("as many as were set up") };
         let all: f64 = PUBLISHED.iter().map(|(role, ..)| count(swan.outcome, role)).sum();
         let all_published: f64 = PUBLISHED.iter().map(|(_, _, reads, _)| reads).sum();
@@ -56,7 +60,7 @@ impl Experiment for Table4 {
             Panel::bars(Axis::linear("mean latency (us)"), groups(), bars(&latency, PUBLISHED.map(|row| row.3))),
         ];
         let chart = Chart::grid("reads", self.about().title, 2, (400.0, 220.0), panels);
-        let mut found = Findings::new(vec![chart], vec![MODELLED.into(), NOTE.into()]);
+        let mut found = Findings::new(vec![chart], vec![MODELLED.into(), TURNS.into(), NOTE.into()]);
         for (role, name, ..) in PUBLISHED {
             found.published(name, "share of reads", share(role));
             found.published(name, "mean latency", latency(role));
@@ -68,6 +72,7 @@ impl Experiment for Table4 {
         for (series, ours) in [ratio(0, 1), ratio(2, 1), ratio(2, 0)] {
             found.published("order", series, ours);
         }
+        turn(scale, swan.outcome, DATA_DRIVES, &mut found);
         found
     }
 }

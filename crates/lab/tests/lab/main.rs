@@ -9,3 +9,4 @@ mod mistakes;
 mod replay;
 mod same_bytes;
 mod sweep;
+mod turns;

@@ -41,6 +41,11 @@ impl Experiment for Regimes {
         }
     }
 
+    /// None: it runs everything on drives of two sizes as it is.
+    fn second_scale(&self, _: Scale) -> Option<Scale> {
+        None
+    }
+
     fn setup(&self, scale: Scale) -> Vec<Trial> {
         let trial = |(scale, place, design): (Scale, Place, Design)| {
             let name = format!("{}, {place}, 1/{}", design.name(), scale.divisor());

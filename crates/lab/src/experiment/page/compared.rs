@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{Section, interval};
 use crate::chart::escape;
-use crate::experiment::check::Check;
+use crate::experiment::check::{Again, Check, Gap};
 use crate::experiment::published::{Kind, Read, Was};
 use crate::experiment::verdict::rulings;
 
@@ -57,14 +57,25 @@ fn row(check: &Check) -> String {
     let text = [&check.panel, &check.series].map(|text| format!("<td>{}</td>", escape(text)));
     let published = format!("<td class=\"n\" title=\"{}\">{}</td>", escape(&check.place), escape(&published));
     let allowed = escape(&check.bound.to_string());
-    let (ours, unit) = (interval(check.ours), escape(&check.unit));
-    let off = check.gap.map_or(String::new(), |gap| gap.to_string());
-    let word = check.ruling.word();
+    let unit = escape(&check.unit);
+    let again = |words: fn(&Again) -> String| {
+        let words = check.again.as_ref().map(|again| (again.scale, words(again)));
+        words
+            .filter(|(_, words)| !words.is_empty())
+            .map_or(String::new(), |(scale, words)| format!("<br>1/{scale}: {words}"))
+    };
+    let ours = interval(check.ours) + &again(|again| interval(again.ours));
+    let off = off_by(check.gap) + &again(|again| off_by(again.gap));
+    let word = check.standing().word();
     format!(
         "<tr>{}{published}<td>{read}</td><td class=\"n\">{allowed}</td><td class=\"n\">{ours}</td><td>{unit}</td>\
          <td class=\"n\">{off}</td><td class=\"{word}\">{word}</td></tr>\n",
         text.concat()
     )
+}
+
+fn off_by(gap: Option<Gap>) -> String {
+    gap.map_or(String::new(), |gap| gap.to_string())
 }
 
 fn changed(check: &Check, was: &Was) -> String {
@@ -140,6 +151,16 @@ mod tests {
         }
         assert_eq!(table.matches("a/fig2").count(), 0);
         assert!(!table.contains("of no line"));
+    }
+
+    #[test]
+    fn a_second_scale_stands_below_the_first_one() {
+        let first = check("rate", Published::About(800.0), &[790.0]);
+        let second = Again::new(128.0, check("rate", Published::About(800.0), &[1600.0]));
+        let row = row(&Check { again: Some(second), ..first });
+        for part in [">790<br>1/128: 1600<", "<br>1/128: +100 %<", ">undecided<"] {
+            assert!(row.contains(part), "{part} is missing in {row}");
+        }
     }
 
     #[test]
