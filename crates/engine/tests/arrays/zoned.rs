@@ -73,6 +73,9 @@ fn a_healthy_array_writes_and_cleans_in_order() {
         verify(&rt, &volume, |at| at + 5).await;
         let said = array.status().members[0].capabilities.unwrap();
         assert_eq!(said.resets.unwrap().unit, MIB / 2);
+        let zones = array.status().members[0].zones.expect("it is written in order");
+        let all = zones.empty + zones.partly_written + zones.full + zones.not_asked;
+        assert!(all == 48 && zones.full > 10 && zones.partly_written > 0, "of 24 MiB in zones of 512 KiB: {zones:?}");
         array.close().await.unwrap();
     });
     for &disk in &disks {
