@@ -64,15 +64,12 @@ fsck_finds_nothing() { xfs_repair -n "$LOOP" >"$DIR/fsck.log" 2>&1 || { tail -n 
 tree_is_there() { (cd "$MOUNT/tree" && sha256sum --quiet -c "$DIR/tree.sums") || fail "$1: the synced tree is damaged"; }
 # read_from_devices: what the kernel has cached of files is read again.
 read_from_devices() { sync -f "$MOUNT" && echo 3 >/proc/sys/vm/drop_caches; }
-# zone_of MEMBER-NUMBER [NOT-THIS]: a zone of a member in which blocks of the volume lie, by its number; the array is served or stopped.
-zone_of() {
-    local lba at
-    for ((lba = 0; lba < $(bytes "$VOLUME_SIZE") / 4096; lba += 509)); do
-        at=$(cygnus "$DIR" --json array dump "$ARRAY" --volume "$EXPORT" --lba $lba |
-            jq ".place | select(.member == $1) | .offset / $ZONE | floor")
-        [[ -z $at || $at == "${2:-}" ]] || { echo "$at" && return; }
-    done
-    fail "no block of the volume lies on member $1"
+# zone_that_is DEVICE CONDITIONS: the last of its sequential zones in such a condition, by its number.
+zone_that_is() {
+    local start
+    start=$(blkzone report "$1" | sed -n "s/^ *start: \(0x[0-9a-f]*\),.*zcond: *[0-9]*(\($2\)).*/\1/p" | tail -n 1)
+    [[ -n $start ]] || fail "no zone of $1 is $2: $(blkzone report "$1" | tail -n 3)"
+    echo $((start * 512 / ZONE))
 }
 # reset_zone DEVICE NUMBER [FLAG]: as somebody does who knows nothing of the array.
 reset_zone() { blkzone reset ${3:-} -o $(($2 * ZONE / 512)) -c 1 "$1" 2>>"$DIR/blkzone.log"; }
@@ -84,7 +81,6 @@ at_exit '[[ -z $SERVER ]] || kill -9 $SERVER'
 at_exit detach
 
 # --- a hybrid volume on flash and on zoned disks
-ARRAY=tank
 FILES=("$DIR/f0" "$DIR/f1" "$DIR/f2")
 done_with array create tank --preset salsa --raid 2+1 --media flash,disk --create 256MiB --sparse "${FILES[@]}" "${DISKS[@]:0:3}"
 done_with volume create "tank/$EXPORT" --size "$VOLUME_SIZE" --hybrid
@@ -117,7 +113,12 @@ mount "$LOOP" "$MOUNT"
 tree_is_there "killed at rest"
 write_files &
 writer=$!
-sleep 4
+# A machine that translates instructions is slow: the kill waits until something was promised.
+for ((n = 0; n < 600; n++)); do
+    if grep -qs "[0-9a-f]\{64\}" "$DIR/fsynced"; then break; fi
+    sleep 0.1
+done
+sleep 2
 kill9
 wait $writer || true
 detach
@@ -133,12 +134,10 @@ say "killed at rest and under writes: xfs_repair finds nothing, the tree and $pr
 
 # A zone is reset while the array is served: the kernel refuses that of a device in use, unless it is forced. Then the one that is being
 # written now too, whose next write the device refuses.
-full=$(zone_of 3)
+full=$(zone_that_is "${DISKS[0]}" fu)
 ! reset_zone "${DISKS[0]}" "$full" || fail "blkzone reset a zone of a device in use without --force"
 reset_zone "${DISKS[0]}" "$full" --force || fail "blkzone: $(tail -n 1 "$DIR/blkzone.log")"
-open=$(blkzone report "${DISKS[1]}" | sed -n '/zcond: *[0-9]*(\(oi\|oe\|cl\))/{s/^ *start: \(0x[0-9a-f]*\),.*/\1/p;q}')
-[[ -n $open ]] || fail "no zone of ${DISKS[1]} is partly written: $(blkzone report "${DISKS[1]}" | tail -n 3)"
-open=$((open * 512 / ZONE))
+open=$(zone_that_is "${DISKS[1]}" 'oi\|oe\|cl')
 reset_zone "${DISKS[1]}" "$open" --force || fail "blkzone: $(tail -n 1 "$DIR/blkzone.log")"
 cp -a "$TREE" "$MOUNT/again"
 read_from_devices
@@ -152,7 +151,7 @@ say "zones $full and $open reset while served: nothing lost; the scrub $(jq -c '
 stop
 
 # The same of the stopped array. Its check counts what is wrong, and redundancy has all of it.
-full=$(zone_of 4)
+full=$(zone_that_is "${DISKS[1]}" fu)
 reset_zone "${DISKS[1]}" "$full" || fail "blkzone: $(tail -n 1 "$DIR/blkzone.log")"
 ! cygnus "$DIR" array check tank >"$DIR/check" 2>&1 || fail "the check finds nothing"
 grep -q "${DISKS[1]}" "$DIR/check" || fail "the check does not name ${DISKS[1]}: $(cat "$DIR/check")"
@@ -168,7 +167,7 @@ say "zone $full reset at rest: $(tail -n 1 "$DIR/check")"
 stop
 
 # --- no redundancy: what lay in the zone is lost, is said to be, and is never anything else; all other blocks are there
-ARRAY=bare VOLUME_SIZE=64MiB
+VOLUME_SIZE=64MiB
 done_with array create bare --preset log-raid --raid 1+0 "${DISKS[3]}"
 done_with volume create "bare/$EXPORT" --size $VOLUME_SIZE
 serve_bare() {
@@ -195,7 +194,7 @@ for at in range(64):
 h.flush()
 P
 end_bare
-full=$(zone_of 0)
+full=$(zone_that_is "${DISKS[3]}" fu)
 reset_zone "${DISKS[3]}" "$full" || fail "blkzone: $(tail -n 1 "$DIR/blkzone.log")"
 serve_bare
 lost=$(python <<'P'

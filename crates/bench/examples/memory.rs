@@ -6,8 +6,8 @@
 //! not hide what the next one takes.
 //!
 //! *Accounted* is what the engine says that its maps take. *Resident* is how much more of the process is in memory when the volume is
-//! full than when the process began; from the smaller to the larger array it grows by all that depends on the size: maps, tables of segments,
-//! temperatures. What does not depend on it, such as buffers, is the same in both and is left out of the growth.
+//! full than when the process began, without buffers of stripes; from the smaller to the larger array it grows by all that depends on the
+//! size: maps, tables of segments, temperatures. Shown is that growth.
 //!
 //! `cargo run --release -p cygnus-bench --example memory`; takes other sizes in GiB: `-- 16 64`.
 
@@ -163,7 +163,7 @@ async fn fill(reactor: &Reactor, kind: Kind, size: u64) -> Result<(u64, u64), Bo
         assert_eq!(own, size / BLOCK as u64 / FINE_ONE_IN, "as many blocks have entries of their own as may have");
     }
     volume.flush().await?;
-    Ok((array.map_bytes().0, resident()?))
+    Ok((array.map_bytes().0, resident()? - reactor.rt.buffer_bytes() as u64))
 }
 
 /// Writes zeros of a length at each step of a range.
