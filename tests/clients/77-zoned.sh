@@ -18,6 +18,8 @@ start
 array_status "$DIR" --json >"$DIR/status.json"
 jq -e '[.devices[].capabilities.zone_bytes] == [1048576, 1048576, 0]' "$DIR/status.json" >/dev/null ||
     fail "capabilities: $(jq -c '[.devices[].capabilities]' "$DIR/status.json")"
+jq -e '[.devices[] | .zones // {} | add] == [128, 128, null]' "$DIR/status.json" >/dev/null ||
+    fail "zones: $(jq -c '[.devices[].zones]' "$DIR/status.json")"
 
 # refused WORDS ARGS...: this command fails with these words.
 refused() {
@@ -27,6 +29,8 @@ refused() {
 verify 400m 1
 written() { cygnus "$DIR" --json zoned show "zoned:$DIR/$1" | jq .written_bytes; }
 (($(written z0) > 32 << 20)) || fail "zones hold $(written z0) bytes"
+array_status "$DIR" | grep "written in order, [0-9].* partly written on each" >"$DIR/zones" || fail "the status tells nothing of zones"
+say "$(tr -s ' ' <"$DIR/zones")"
 say "$(cygnus "$DIR" zoned show "zoned:$DIR/z0" | tr -s ' \n' ' ')"
 
 kill_under_load 3

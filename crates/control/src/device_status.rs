@@ -50,6 +50,10 @@ pub struct DeviceStatus {
     /// What its device is and what it can do; absent while the array is stopped or the member is away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<DeviceCapabilities>,
+    /// How far its zones are written; absent of a device that is written anywhere, while the array is stopped, and while the member is
+    /// away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<DeviceZones>,
     /// The spare that is being filled to take over from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub successor: Option<String>,
@@ -81,6 +85,7 @@ impl DeviceStatus {
             trouble: None,
             slow_to_answer_millis: None,
             capabilities: None,
+            zones: None,
             successor: None,
             size_bytes: 0,
             io: DeviceCounters::default(),
@@ -113,6 +118,20 @@ pub struct DeviceCapabilities {
     /// Bytes of a zone, of a device that is written in order; else 0.
     #[serde(default)]
     pub zone_bytes: u64,
+}
+
+/// How far the zones of a device are written in which segments lie, as the server knows without asking the device: it has asked about
+/// those that were read or written since it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceZones {
+    /// Zones of which nothing is written.
+    pub empty: u32,
+    /// Zones that are written up to somewhere before their end.
+    pub partly_written: u32,
+    /// Zones that are full, or were finished and count as full.
+    pub full: u32,
+    /// Zones that nobody has read or written since the server began, which may be any of these.
+    pub not_asked: u32,
 }
 
 /// What went wrong with a device since it joined the array; 255 stands for that many or more.

@@ -503,22 +503,34 @@ fn size_or_unknown(bytes: Option<u64>) -> String {
 
 /// Which members are written in order, a line for each kind of zones.
 fn zones(devices: &[DeviceStatus]) -> Vec<String> {
-    let mut alike: BTreeMap<(u64, u64), Vec<&str>> = BTreeMap::new();
+    let mut alike: BTreeMap<(u64, u64), Vec<&DeviceStatus>> = BTreeMap::new();
     for device in devices {
         if let Some(bytes) = device.capabilities.as_ref().map(|of| of.zone_bytes).filter(|&bytes| bytes > 0) {
-            alike.entry((bytes, device.size_bytes.div_ceil(bytes))).or_default().push(&device.path);
+            alike.entry((bytes, device.size_bytes.div_ceil(bytes))).or_default().push(device);
         }
     }
-    let line = |((bytes, zones), paths): (&(u64, u64), &Vec<&str>)| {
-        let (path, others) = (paths[0], paths.len() - 1);
-        let members = if others == 0 { path.to_owned() } else { format!("{path} and {}", counted(others, "other")) };
-        let zones = counted(*zones as usize, "zone");
-        format!(
-            "{members}: {zones} of {}, written in order; 'cygnus zoned show {path}' tells how far",
-            ByteSize(*bytes)
-        )
+    let line = |((bytes, zones), members): (&(u64, u64), &Vec<&DeviceStatus>)| {
+        let (path, others) = (&members[0].path, members.len() - 1);
+        let names = if others == 0 { path.clone() } else { format!("{path} and {}", counted(others, "other")) };
+        let (zones, size, partly) = (counted(*zones as usize, "zone"), ByteSize(*bytes), partly_written(members));
+        format!("{names}: {zones} of {size}, written in order{partly}; 'cygnus zoned show {path}' tells how far")
     };
     alike.iter().map(line).collect()
+}
+
+/// How many zones of such members are partly written, as far as the server knows.
+fn partly_written(members: &[&DeviceStatus]) -> String {
+    let known = || members.iter().filter_map(|member| member.zones);
+    let Some(most) = known().map(|zones| zones.partly_written).max() else { return String::new() };
+    let least = known().map(|zones| zones.partly_written).min().unwrap_or(most);
+    let number = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let each = if members.len() > 1 { " on each" } else { "" };
+    let not_used = match known().map(|zones| zones.not_asked).max() {
+        None | Some(0) => String::new(),
+        Some(1) => " (1 was not used since the server began)".into(),
+        Some(zones) => format!(" ({zones} were not used since the server began)"),
+    };
+    format!(", {number} partly written{each}{not_used}")
 }
 
 /// What lies on each medium.

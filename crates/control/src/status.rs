@@ -4,8 +4,8 @@
 
 use crate::ack::Ack;
 pub use crate::device_status::{
-    DeviceCapabilities, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus, Lag, LifetimeErrors,
-    SpareStatus,
+    DeviceCapabilities, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus, DeviceZones, Lag,
+    LifetimeErrors, SpareStatus,
 };
 use crate::media::{Media, MediumName};
 use crate::paging::Pages;

@@ -121,7 +121,7 @@ pub mod status {
     };
     pub use cygnus_format::{GroupState, MemberErrors, MemberState, Protection};
     pub use cygnus_policy::{DecisionCounts, Lag, Migration, OutcomeCounts, Suspicion};
-    pub use cygnus_runtime::{Capabilities, DeviceClass, Resets, Zones};
+    pub use cygnus_runtime::{Capabilities, DeviceClass, Resets, ZoneCounts, Zones};
 }
 
 /// Checking an array that no program has open: everything on its devices against everything else, without writing a byte.

@@ -2,7 +2,7 @@
 
 use cygnus_format::{GroupState, MemberErrors, MemberState, Raid, SpareDesc};
 use cygnus_policy::{Streams, Suspicion, UntilFull, Victim};
-use cygnus_runtime::Capabilities;
+use cygnus_runtime::{Capabilities, ZoneCounts};
 use cygnus_types::{
     Acknowledged, BLOCK, ByteSize, Constraint, GroupId, Lba, Medium, MemberIx, Nanos, Paging, Uuid, VolumeId,
 };
@@ -149,6 +149,8 @@ pub struct MemberStatus {
     pub trouble: Option<Trouble>,
     /// What its device is and what it can do, while it is in service.
     pub capabilities: Option<Capabilities>,
+    /// How far its zones are written, of a device that is written in order, while it is in service.
+    pub zones: Option<ZoneCounts>,
     /// Bytes written by the array.
     pub written: u64,
     /// Bytes read for clients.
@@ -527,6 +529,7 @@ impl<'a> Overview<'a> {
                 (trouble, ..) => trouble,
             },
             capabilities: self.reactor.device_in_service(member).map(|dev| self.reactor.rt.capabilities(dev)),
+            zones: self.reactor.device_in_service(member).and_then(|dev| self.reactor.rt.zone_counts(dev)),
             written: read(&state.counters.written),
             read: self.reactor.shared.reads.bytes_from(member).saturating_sub(read(&state.counters.read_before)),
             cleaning_read: read(&state.counters.cleaning_read),

@@ -16,7 +16,7 @@ macro_rules! example {
 }
 
 /// All of them.
-pub const EXAMPLES: [Example; 9] = [
+pub const EXAMPLES: [Example; 10] = [
     example!("example"),
     example!("tiny"),
     example!("swan-vs-log-raid"),
@@ -26,6 +26,7 @@ pub const EXAMPLES: [Example; 9] = [
     example!("triple-a"),
     example!("salsa"),
     example!("hybrid"),
+    example!("streams"),
 ];
 
 #[cfg(test)]

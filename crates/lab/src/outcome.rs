@@ -317,6 +317,9 @@ pub struct Sample {
     pub victims: [u64; 2],
     /// Free segments of all groups at its end.
     pub free_segments: u64,
+    /// Segments of all groups that are full of data or being filled, at its end: all but those that are free, were emptied and wait for a
+    /// flush, or hold a checkpoint. Not among the files of a run.
+    pub data_segments: u64,
     /// The group that took clients' writes at its end, where groups take turns.
     pub front_end: Option<u64>,
     /// Changes of that group within the interval.

@@ -111,6 +111,7 @@ fn between(bed: &Testbed, shared: &Shared, before: &Snapshot, after: &Snapshot) 
         cleaning_read_bytes: later.cleaning_read_bytes - earlier.cleaning_read_bytes,
         victims: [later.victim_live - earlier.victim_live, later.victim_capacity - earlier.victim_capacity],
         free_segments: standing.free_segments,
+        data_segments: standing.data_segments,
         front_end: standing.front_end,
         rotations: later.rotations - earlier.rotations,
         cleaning: standing.cleaning,

@@ -120,6 +120,8 @@ pub(crate) struct Activity {
 /// How things stand at a moment.
 pub(crate) struct Standing {
     pub free_segments: u64,
+    /// Those that are full of data or being filled.
+    pub data_segments: u64,
     pub front_end: Option<u64>,
     pub cleaning: Option<u64>,
     pub pressure_ns: u64,
@@ -365,6 +367,7 @@ impl Store {
                 let role = |group: usize| Role::from(status.groups[group].role).name();
                 Standing {
                     free_segments: status.groups.iter().map(|group| u64::from(group.free)).sum(),
+                    data_segments: status.groups.iter().map(|group| u64::from(group.open + group.sealed)).sum(),
                     front_end: with_role(GroupRole::FrontEnd),
                     cleaning: with_role(GroupRole::Cleaning),
                     pressure_ns: status.pressure_ns,
@@ -373,6 +376,7 @@ impl Store {
             }
             Store::InPlace { drives, .. } => Standing {
                 free_segments: 0,
+                data_segments: 0,
                 front_end: None,
                 cleaning: None,
                 pressure_ns: 0,

@@ -64,6 +64,20 @@ pub struct Resets {
     pub active: Option<u32>,
 }
 
+/// How far the zones of a device are written that somebody else keeps in order, as far as that is known without asking the device: a
+/// zone is asked about when it is first read or written. Conventional zones, and those that hold superblocks and patches, do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ZoneCounts {
+    /// Zones of which nothing is written.
+    pub empty: u32,
+    /// Zones that are written up to somewhere before their end.
+    pub partly_written: u32,
+    /// Zones that are written, or count as written, up to their end.
+    pub full: u32,
+    /// Zones that nobody has asked about since the device was opened.
+    pub not_asked: u32,
+}
+
 /// See the module's text. The default is a device of which nothing is known but that it reads, writes and flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Capabilities {

@@ -15,7 +15,7 @@ use crate::slab::{OpSlab, OpState};
 use crate::task::{self, ReadyQueue, Tasks};
 use crate::{
     Buf, BufPool, BufSlice, Capabilities, Completion, DeviceIx, DeviceLoad, DeviceWatch, Driver, Events, Extra, Halt,
-    IoError, KeptFile, ListenerId, Message, Op, OpId, Outcome, Rng, SocketId, patience,
+    IoError, KeptFile, ListenerId, Message, Op, OpId, Outcome, Rng, SocketId, ZoneCounts, patience,
 };
 
 /// The slot that [`Tasks`] keeps free for the future given to [`Runtime::run`].
@@ -202,6 +202,12 @@ impl Runtime {
     pub fn capabilities(&self, dev: DeviceIx) -> Capabilities {
         let own = self.0.driver.borrow().capabilities(dev);
         self.0.interposers.of(dev).map_or(own, |interposer| interposer.capabilities(own))
+    }
+
+    /// How far the zones of a device are written, as far as whoever keeps them in order knows; `None` of a device that is written
+    /// anywhere.
+    pub fn zone_counts(&self, dev: DeviceIx) -> Option<ZoneCounts> {
+        self.0.interposers.of(dev).map(|interposer| interposer.zone_counts())
     }
 
     /// Opens a device anew; see [`Op::Reopen`].

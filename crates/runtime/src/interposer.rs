@@ -4,12 +4,15 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::{Capabilities, DeviceIx, Op, OpId, Runtime};
+use crate::{Capabilities, DeviceIx, Op, OpId, Runtime, ZoneCounts};
 
 /// Carries out the operations of one device, on one reactor.
 pub trait Interposer {
     /// What the device can do with its help; `beneath` is what it can do by itself.
     fn capabilities(&self, beneath: Capabilities) -> Capabilities;
+
+    /// How far the device's zones are written, as far as that is known.
+    fn zone_counts(&self) -> ZoneCounts;
 
     /// Takes an operation of the device. Either it goes to the device as it is ([`Runtime::pass_on`]), or it is answered later
     /// ([`Runtime::answer`]) and never within this call: whoever submits may hold what the answer's hearers need.

@@ -31,7 +31,7 @@ mod sync;
 mod task;
 
 pub use buf::{Buf, BufPool, BufSlice};
-pub use capabilities::{Capabilities, DeviceClass, Resets, Zones};
+pub use capabilities::{Capabilities, DeviceClass, Resets, ZoneCounts, Zones};
 pub use cygnus_types::Rng;
 pub use driver::{Driver, Events, Halt};
 pub use executor::{OpFuture, Runtime, Sleep};

@@ -1,5 +1,6 @@
 //! A few seeds on the engine as it is, and the proof that a broken flush is noticed.
 
+use cygnus_sim::FaultKind;
 use cygnus_torture::{Options, Plant, Tier, run_seeds};
 
 #[test]
@@ -18,6 +19,8 @@ fn open_stripes_in_copies_end_well() {
     let report = run_seeds(&Options { seeds: 20, jobs: 2, tier: Tier::Copies, ..Options::default() }, |_| {});
     let stories: Vec<String> = report.failures.iter().map(|f| format!("{}\n{}", f.journal, f.replay)).collect();
     assert!(stories.is_empty(), "{}", stories.join("\n\n"));
+    let cuts = |step| report.coverage.of(FaultKind::PowerCut, step);
+    assert!(cuts("replication") > 0, "no power cut met copies that were on their way:\n{}", report.coverage.table());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cygnus_runtime::{Capabilities, DeviceIx, Interposer, IoErrorKind, Op, OpId, Resets, Runtime};
+use cygnus_runtime::{Capabilities, DeviceIx, Interposer, IoErrorKind, Op, OpId, Resets, Runtime, ZoneCounts};
 use cygnus_types::BLOCK;
 
 use crate::device::ZonedDevice;
@@ -32,6 +32,10 @@ impl Interposer for ZonedDevice {
         let active = shape.active_for_segments();
         let resets = Resets { unit: shape.zone * BLOCK as u64, first: shape.lead() * BLOCK as u64, active };
         Capabilities { trim: true, zones: None, resets: Some(resets), convert: false, oob_bytes: 0, ..beneath }
+    }
+
+    fn zone_counts(&self) -> ZoneCounts {
+        self.zoned().counts()
     }
 
     fn begin(&self, rt: &Runtime, id: OpId, op: Op) {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
+use cygnus_runtime::ZoneCounts;
 use cygnus_types::ReactorId;
 
 use crate::active_set::Active;
@@ -162,6 +163,24 @@ impl Zoned {
 
     pub(crate) fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().expect("no holder panics")
+    }
+
+    /// How far the zones for segments are written, as far as is known.
+    pub(crate) fn counts(&self) -> ZoneCounts {
+        let mut counts = ZoneCounts::default();
+        let mut table = self.table();
+        let first = self.shape.lead().max(self.shape.sequential);
+        for zone in self.shape.zone_of(first)..self.shape.zones() as u32 {
+            let blocks = self.shape.blocks_of(zone);
+            match table.zone(zone).pointer {
+                Pointer::Unknown => counts.not_asked += 1,
+                Pointer::At(at) if at >= blocks.end => counts.full += 1,
+                Pointer::At(at) if at > blocks.start => counts.partly_written += 1,
+                Pointer::At(_) => counts.empty += 1,
+                Pointer::Anywhere => {}
+            }
+        }
+        counts
     }
 
     /// The device was opened anew, and may have lost what was not durable: it is asked again.

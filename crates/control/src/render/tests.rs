@@ -13,6 +13,7 @@ fn device(index: u32, state: DeviceState) -> DeviceStatus {
         trouble: None,
         slow_to_answer_millis: None,
         capabilities: None,
+        zones: None,
         index,
         group: index / 3,
         path: format!("/srv/d{index}"),
@@ -544,4 +545,13 @@ fn members_with_zones_are_told() {
     assert!(text.contains(&format!("zones      {one}: 16 zones of 64 MiB, written in order")), "{text}");
     assert!(text.contains(&format!("{two} and 1 other: 4 zones of 256 MiB, written in order")), "{text}");
     assert!(text.contains(&format!("'cygnus zoned show {two}' tells how far")), "{text}");
+
+    let counts = |partly_written, not_asked| Some(DeviceZones { empty: 1, partly_written, full: 1, not_asked });
+    (status.devices[0].zones, status.devices[1].zones) = (counts(2, 0), counts(1, 0));
+    status.devices[3].zones = counts(5, 9);
+    let text = array(&status, Paint::Plain);
+    assert!(text.contains("4 zones of 256 MiB, written in order, 1 to 2 partly written on each; 'cygnus"), "{text}");
+    let words =
+        "16 zones of 64 MiB, written in order, 5 partly written (9 were not used since the server began); 'cygnus";
+    assert!(text.contains(words), "{text}");
 }

@@ -146,6 +146,7 @@ impl<'a> Converter<'a> {
 
     async fn complete_copies(&self, stripe: &Stripe, LastCopies(ops): LastCopies) -> Copied {
         let all_before = ops.is_empty();
+        let _step = (!all_before).then(|| self.reactor.shared.during("replication"));
         let mut all = true;
         for op in ops {
             all &= op.await.is_ok();

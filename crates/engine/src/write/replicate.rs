@@ -25,6 +25,7 @@ use cygnus_types::{BLOCK, ByteSize, GroupId, MemberIx};
 
 use crate::care::member::MemberShared;
 use crate::counters::count;
+use crate::log::During;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::write::beside::Beside;
@@ -81,7 +82,9 @@ struct BackupPlace {
 }
 
 /// What is on its way: a backup, and its blocks to their places.
-struct UnderWay {
+struct UnderWay<'a> {
+    /// Told to whoever counts which faults meet what, until all writes have their answers.
+    step: During<'a>,
     number: u64,
     /// The stream whose open stripe is copied.
     lane: Lane,
@@ -94,11 +97,11 @@ struct UnderWay {
 }
 
 /// What is to be done about an open stripe.
-enum Step {
+enum Step<'a> {
     /// It has nothing that is not safe.
     Nothing,
     /// A backup of it is on its way.
-    BackedUp(UnderWay),
+    BackedUp(UnderWay<'a>),
     /// It has to end.
     Close,
     /// It should be backed up, and some member has no room for that: stripes have to end, whose backups are needed no more then.
@@ -188,7 +191,7 @@ impl Replicator {
         Lane::OF_CLIENTS.iter().for_each(|&lane| self.close(lane));
     }
 
-    fn step(&self, lane: Lane) -> Step {
+    fn step(&self, lane: Lane) -> Step<'_> {
         let mut writer = self.reactor.writer(lane).borrow_mut();
         let Some(stripe) = writer.open_stripe_mut() else { return Step::Nothing };
         let done = stripe.backed_up();
@@ -226,7 +229,13 @@ impl Replicator {
 
     /// Sends copies of what is new in a stripe on their way, or the parity of the given rows; `None` if some member has no room for them.
     /// What describes copies is `beside` them, or in a block of its own.
-    fn back_up(&self, stripe: &mut Stripe, under: Standing, rows: Option<&[u32]>, beside: bool) -> Option<UnderWay> {
+    fn back_up(
+        &self,
+        stripe: &mut Stripe,
+        under: Standing,
+        rows: Option<&[u32]>,
+        beside: bool,
+    ) -> Option<UnderWay<'_>> {
         let shared = &self.reactor.shared;
         let (lane, group, done) = (stripe.place.lane, stripe.place.group, stripe.backed_up());
         stripe.give_up_left_out();
@@ -248,6 +257,8 @@ impl Replicator {
             entries,
             discards: stripe.discards()[done.discards as usize..].to_vec(),
         };
+        // Before the first write: a device may refuse one at once.
+        let step = shared.during("replication");
         let mut writes = self.to_their_places(stripe, done.slots, &image);
         for BackupPlace { first, blocks, .. } in &places {
             count(&shared.totals.backup_written, u64::from(u32::from(first.is_some()) + blocks));
@@ -261,7 +272,7 @@ impl Replicator {
             }
         }
         let stripe = (stripe.place.start_row, stripe.place.segment_seq);
-        Some(UnderWay { number: numbers.number, lane, writes, stripe, group, then })
+        Some(UnderWay { step, number: numbers.number, lane, writes, stripe, group, then })
     }
 
     /// Sends a backup to its places, where copies of the blocks of an image follow.
@@ -448,8 +459,8 @@ impl Replicator {
     }
 
     /// Waits for a backup; says whether it can be relied on.
-    async fn finish(&self, of: UnderWay) -> bool {
-        let UnderWay { number, lane, writes, stripe, group, then } = of;
+    async fn finish(&self, of: UnderWay<'_>) -> bool {
+        let UnderWay { step: _step, number, lane, writes, stripe, group, then } = of;
         let mut all = true;
         for BackupWrite { member, bytes, op } in writes {
             let state = &self.reactor.shared.members[member.index()];

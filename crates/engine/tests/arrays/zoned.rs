@@ -73,6 +73,11 @@ fn a_healthy_array_writes_and_cleans_in_order() {
         verify(&rt, &volume, |at| at + 5).await;
         let said = array.status().members[0].capabilities.unwrap();
         assert_eq!(said.resets.unwrap().unit, MIB / 2);
+        let zones = array.status().members[0].zones.expect("it is written in order");
+        let all = zones.empty + zones.partly_written + zones.full + zones.not_asked;
+        assert_eq!(all, 48, "24 MiB in zones of 512 KiB: {zones:?}");
+        assert!(zones.full > 4 && zones.partly_written > 0, "those that the volume was read from are known: {zones:?}");
+        assert!(zones.not_asked > 0, "nobody has looked at the others since it was opened: {zones:?}");
         array.close().await.unwrap();
     });
     for &disk in &disks {

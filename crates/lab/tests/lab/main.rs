@@ -4,6 +4,7 @@ mod clients;
 mod cores;
 mod disks;
 mod experiments;
+mod greedy;
 mod in_place;
 mod mistakes;
 mod replay;

@@ -1,6 +1,6 @@
 //! Log-structured arrays that are served.
 
-use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scrubs, state, suspended};
+use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scrubs, state, suspended, zones};
 use cygnus_control::media::MediumName;
 use cygnus_control::paging::Pages;
 use cygnus_control::stats::{DeviceStats, Stats};
@@ -251,6 +251,7 @@ fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
         trouble: trouble.or_else(|| (serving.why_not_back)(member.member)),
         slow_to_answer_millis: member.slow_to_answer.map(millis),
         capabilities: member.capabilities.map(capabilities),
+        zones: member.zones.map(zones),
         successor: member.successor.clone(),
         size_bytes: member.size.0,
         io: counters(member),

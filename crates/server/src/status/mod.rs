@@ -8,13 +8,13 @@ pub mod stopped;
 use cygnus_control::scrub::{LostBlock, ScrubReport, ScrubStatus};
 use cygnus_control::status::{
     AddedGroup, ArrayState, ArrayStatus, ClientsStatus, DeviceCapabilities, DeviceRates, DeviceState, DeviceStatus,
-    Growth, JobState, JobStatus, LifetimeErrors, MemoryStatus, SuspendedStatus, VolumeStatus,
+    DeviceZones, Growth, JobState, JobStatus, LifetimeErrors, MemoryStatus, SuspendedStatus, VolumeStatus,
 };
 use cygnus_engine::ArrayHealth;
 use cygnus_format::MemberState;
 use cygnus_host::devices::now_unix;
 use cygnus_host::state::ArrayRecord;
-use cygnus_runtime::Capabilities;
+use cygnus_runtime::{Capabilities, ZoneCounts};
 use cygnus_types::{ByteSize, MemberIx, Nanos};
 
 /// What only the server knows of the array that it serves.
@@ -201,6 +201,11 @@ pub fn refusal(array: &str, level: &str, request: &str) -> String {
         _ => ("it writes no log", "use an array of another preset"),
     };
     format!("{array} is {level}, updated in place: {why}; {remedy}")
+}
+
+fn zones(of: ZoneCounts) -> DeviceZones {
+    let ZoneCounts { empty, partly_written, full, not_asked } = of;
+    DeviceZones { empty, partly_written, full, not_asked }
 }
 
 fn capabilities(of: Capabilities) -> DeviceCapabilities {
