@@ -149,7 +149,10 @@ async fn home(Reactor { rt, devices, .. }: Reactor, plan: &Plan) {
     assert!(traffic.checkpoints > 0, "checkpoints were taken meanwhile");
     assert_eq!((traffic.unreadable, traffic.repaired), (0, 0), "nothing was ever found wrong");
     println!("{} messages asked for blocks, of {} blocks read", traffic.asked, traffic.user_read);
-    println!("{} segments emptied, {} of them by other reactors than the first", traffic.victims, traffic.victims_helped);
+    println!(
+        "{} segments emptied, {} of them by other reactors than the first",
+        traffic.victims, traffic.victims_helped
+    );
     array.invariants().expect("counts and maps agree");
     array.close().await.expect("it closes");
     plan.closed.store(true, Ordering::SeqCst);
