@@ -1,7 +1,7 @@
 //! Figure 1: eighty drives, and more and more regions of them that are hot.
 
 use super::common::{
-    Case, DIVISOR, FEWER, LATE, Load, Look, Measure, Results, Who, latency, link, ratio, scaled, storage, with_cause,
+    Case, DIVISOR, LATE, Load, Look, Measure, Results, SEEDS, Who, latency, link, ratio, scaled, storage, with_cause,
 };
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -34,7 +34,7 @@ impl Experiment for Fig1 {
             published: "Figure 1 and its caption: 80 SSDs; as the number of hot regions grows, link contention degrades performance by 2.4 times and storage \
                         contention by 6.5.",
             divisor: DIVISOR,
-            seeds: FEWER,
+            seeds: SEEDS,
         }
     }
 
