@@ -25,6 +25,7 @@ mod rot;
 mod ruined;
 mod salvage;
 mod scrubs;
+mod shapes;
 mod shrink;
 mod spans;
 mod sparse;

@@ -137,7 +137,7 @@ pub struct ServeArgs {
     pub autonomics: bool,
     /// Members that share a link, such as nic0:/dev/sda,/dev/sdb; may be given several times. auto: those that share a controller,
     /// PCIe switch or port, or network interface by what Linux tells, which the log lists. A member in no link has one for itself
-    #[arg(long, value_name = "NAME:MEMBERS|auto")]
+    #[arg(long, value_name = "LINK|auto")]
     pub link: Vec<LinkChoice>,
     /// Serve an array of which something durable is lost, which is refused otherwise, with the reason. Whatever may be
     /// concerned is given up: it is unreadable until it is written anew or discarded. Where too many members are missing, those

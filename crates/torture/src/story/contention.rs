@@ -5,7 +5,7 @@ use cygnus_policy::{Migration, ParityPlacement, Preset};
 use cygnus_runtime::Rng;
 use cygnus_types::Nanos;
 
-use super::draw::geometry_of;
+use super::shapes::geometry_of;
 use super::spans::some_time;
 use super::{Harm, Request, RequestKind, Shape, Story, Tier, What};
 

@@ -5,6 +5,7 @@ use cygnus_policy::{ParityPlacement, Preset, Rules, Streams, Victim};
 use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
+use super::shapes::geometry_of;
 use super::spans::{some_steps, some_time};
 use super::{Admin, Cycle, Drives, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, Tier, What};
 
@@ -240,22 +241,6 @@ fn random_geometry(rng: &mut Rng) -> Geometry {
     let chunk_blocks = pick(rng, &[1, 2, 4]);
     let stripe_rows = chunk_blocks * pick(rng, &[1, 2, 4, 8]);
     geometry_of(data, parity, chunk_blocks, stripe_rows, rng)
-}
-
-pub(super) fn geometry_of(data: u8, parity: u8, chunk_blocks: u32, stripe_rows: u32, rng: &mut Rng) -> Geometry {
-    let rough = Geometry {
-        data,
-        parity,
-        chunk_blocks,
-        stripe_rows,
-        segment_blocks: 1 << 16,
-        transient_blocks: 0,
-        lead_blocks: 0,
-    };
-    let stripe = rough.header_blocks(stripe_rows) + stripe_rows;
-    // From one stripe to several, and not always a whole number of them.
-    let segment_blocks = (stripe * (1 + rng.below(4) as u32)).max(8) + rng.below(4) as u32;
-    Geometry { segment_blocks, ..rough }
 }
 
 /// Which kinds of trouble a story has.

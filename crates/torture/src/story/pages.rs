@@ -4,7 +4,7 @@
 use cygnus_runtime::Rng;
 use cygnus_types::Paging;
 
-use super::draw::geometry_of;
+use super::shapes::geometry_of;
 use super::{Shape, Story, Tier};
 use crate::array::{usable_blocks, usable_by_pages};
 
