@@ -120,6 +120,8 @@ for ((n = 0; n < 600; n++)); do
 done
 sleep 2
 kill9
+# Until it is told to let go, the kernel's client keeps what was under way, and whoever waits for it.
+nbd-client -d "$LOOP" >>"$DIR/nbd-client.log" 2>&1 || true
 wait $writer || true
 detach
 restart
@@ -132,8 +134,8 @@ promised=$(verify_fsynced)
 ((promised > 0)) || fail "nothing was fsynced before the kill, so nothing was proved"
 say "killed at rest and under writes: xfs_repair finds nothing, the tree and $promised fsynced files are there"
 
-# A zone is reset while the array is served: the kernel refuses that of a device in use, unless it is forced. Then the one that is being
-# written now too, whose next write the device refuses.
+# A zone is reset while the array is served: the kernel refuses that of a device in use, unless it is forced. Then one that is
+# partly written too: if the array goes on with it, the device refuses that.
 full=$(zone_that_is "${DISKS[0]}" fu)
 ! reset_zone "${DISKS[0]}" "$full" || fail "blkzone reset a zone of a device in use without --force"
 reset_zone "${DISKS[0]}" "$full" --force || fail "blkzone: $(tail -n 1 "$DIR/blkzone.log")"
