@@ -206,6 +206,11 @@ h = connect()
 lost = 0
 for at in range(64):
     whole = data(MIB, at)
+    try:
+        check(bytes(h.pread(MIB, at * MIB)) == whole, f"the MiB at {at * MIB} reads otherwise")
+        continue
+    except nbd.Error:
+        pass  # Which of its blocks are lost is asked one by one.
     for block in range(0, MIB, 4 * KIB):
         try:
             got = h.pread(4 * KIB, at * MIB + block)
