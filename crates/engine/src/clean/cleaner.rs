@@ -271,8 +271,6 @@ impl Cleaner {
             space.pending.push(seg);
             space.reclaimed += u64::from(gain);
             self.gained().gains(shared.segments.medium(seg), gain.into());
-            // The home reactor may be waiting for room that this gives.
-            self.reactor.progress.notify();
         } else if !self.reactor.is_ending() {
             shared.segments.set_state(seg, SegState::Damaged);
             let (left, (_, segment)) = (shared.segments.live(seg), shared.segments.locate(seg));

@@ -53,6 +53,8 @@ impl Cleaner {
         let mut next = Some(first);
         while let Some(seg) = next {
             let through = self.clean_by(group, seg, By::Helper(helper)).await;
+            // The home reactor may be waiting for room that this gives.
+            self.reactor().progress.notify();
             next = if through == Through::All { self.victim_for_helper(group) } else { None };
         }
         let home = self.reactor().home();
