@@ -11,7 +11,7 @@ ROUNDS ?= 3
 WALKS ?= 30
 
 .PHONY: help run test setup lint made unit torture operator trouble clients hostile siege crash walk python ray threads bench man clean
-.PHONY: with-servers kills
+.PHONY: with-servers kills clients-of-logs clients-in-place
 
 help:
 	@echo 'make run       build, then show an array at work (about a minute)'
@@ -40,7 +40,7 @@ run:
 
 test: setup lint made
 	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=2 --output-sync=recurse beside-unit with-servers
-	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=3 --output-sync=recurse beside-torture clients kills
+	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=3 --output-sync=recurse beside-torture clients-of-logs kills
 	@echo 'all tests passed'
 
 # Tests that compute, beside others that mostly wait: these go first, so that no server is late for want of a processor.
@@ -51,9 +51,9 @@ beside-%:
 with-servers:
 	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=1 trouble hostile operator
 
-# Servers that are killed and start again, while real clients wait too.
+# Servers that are killed and start again, while real clients wait too; then clients of arrays in place, which take as long as is left.
 kills:
-	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=1 crash python
+	@$(MAKE) --no-print-directory PROGRAMS=made --jobs=1 crash python clients-in-place
 
 setup:
 	@scripts/setup.sh test
@@ -89,8 +89,13 @@ operator: target/debug/cygnus
 trouble: target/debug/cygnus
 	tests/trouble/run.sh --quick
 
-clients: target/debug/cygnus
-	tests/clients/presets swan log-raid serial raid5 raid10
+clients: clients-of-logs clients-in-place
+
+clients-of-logs: target/debug/cygnus
+	tests/clients/presets swan log-raid serial
+
+clients-in-place: target/debug/cygnus
+	tests/clients/presets raid5 raid10
 
 hostile: target/debug/cygnus
 	tests/hostile/run.sh --quick

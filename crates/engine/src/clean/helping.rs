@@ -6,6 +6,7 @@ use cygnus_types::{GroupId, ReactorId};
 
 /// Victims that a helper has at once: while it waits for the one's header it moves the other's blocks.
 pub(super) const AT_ONCE: u32 = 2;
+
 /// What helpers are at work on.
 #[derive(Default)]
 pub(crate) struct Helpers {
