@@ -139,7 +139,7 @@ impl Peers {
 
     /// Reactors besides this one.
     pub(crate) fn others(&self) -> usize {
-        self.reactors.get() - 1
+        self.reactors.get().saturating_sub(1)
     }
 
     /// Asks now; the answer is waited for.

@@ -27,7 +27,7 @@ impl Crew {
 
     /// Reactors that help to clean a group of so many segments.
     pub(crate) fn helpers_in(&self, segments: u32) -> u32 {
-        let others = self.reactors as u32 - 1;
+        let others = self.reactors.saturating_sub(1) as u32;
         self.segments_per_helper.map_or(0, |per_helper| others.min(segments / per_helper))
     }
 }
