@@ -7,7 +7,7 @@ use std::cell::RefMut;
 use std::rc::Rc;
 
 use cygnus_runtime::either;
-use cygnus_types::{GroupId, Nanos, ReactorId, counted};
+use cygnus_types::{GroupId, ReactorId, counted};
 
 use crate::clean::emptied::{Emptied, LOOK_AGAIN};
 use crate::clean::evacuate::Evacuator;
@@ -30,9 +30,6 @@ const BATCH: usize = 4;
 const BATCH_SHARE: u32 = 32;
 /// Most emptied victims that wait, as a multiple of the batch: beyond it they go back even if that wastes stripe space.
 const MOST_PENDING: usize = 4;
-/// How long a victim that is emptied beside another one waits for room before it is left for later. Only one may insist:
-/// several that have each taken a part of the room could wait for one another for ever.
-const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
 
 /// Who moves the blocks of a victim.
 pub(super) enum By<'a> {
@@ -219,7 +216,7 @@ impl Cleaner {
             async move {
                 let moving = match seg == first {
                     true => Moving::cleaning(),
-                    false => Moving::cleaning_beside(lane, BESIDE_PATIENCE),
+                    false => Moving::cleaning_beside(lane),
                 };
                 // A group is emptied of all that can be read.
                 let moving =

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use cygnus_types::{GroupId, Nanos, ReactorId};
+use cygnus_types::{GroupId, ReactorId};
 
 use crate::clean::cleaner::{By, Cleaner};
 use crate::clean::helping::AT_ONCE;
@@ -20,10 +20,6 @@ use crate::reactor::Reactor;
 use crate::space::segments::SegIx;
 use crate::write::grant::Room;
 use crate::write::lane::Lane;
-
-/// How long a helper waits for room before it leaves a victim as it is. It may not insist: several that have each taken a part of
-/// the room could wait for one another for ever.
-const PATIENCE: Nanos = Nanos::millis(5);
 
 impl Cleaner {
     /// Has other reactors empty victims of a group too, one after the other, as long as there are any that are worth it. Of those
@@ -101,6 +97,6 @@ pub(crate) async fn empty(reactor: &Rc<Reactor>, seg: SegIx) -> Through {
     if let Some(grant) = spare {
         reactor.give_back(grant);
     }
-    let moving = Moving::cleaning_beside(Lane::Beside, PATIENCE).if_all_can_be();
+    let moving = Moving::cleaning_beside(Lane::Beside).if_all_can_be();
     Sweep::of(reactor).go_through(seg, &moving).await
 }

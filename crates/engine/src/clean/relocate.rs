@@ -50,6 +50,9 @@ pub(crate) struct Moving {
     pub(super) only_looks: bool,
 }
 
+/// How long a victim that is emptied beside another one, here or by a helper, waits for room before it is left for later. Only one may
+/// insist: several that have each taken a part of the room could wait for one another for ever.
+const BESIDE_PATIENCE: Nanos = Nanos::millis(5);
 /// How long a block that is to be mended waits for room.
 const PATIENCE: Nanos = Nanos::secs(10);
 
@@ -78,8 +81,8 @@ impl Moving {
 
     /// As `cleaning`, beside a victim that is, in its group or in another one: a block that finds no room for so long is
     /// left where it is.
-    pub(crate) fn cleaning_beside(lane: Lane, patience: Nanos) -> Self {
-        Self { lane: Some(lane), patience: Cell::new(Some(patience)), ..Self::cleaning() }
+    pub(crate) fn cleaning_beside(lane: Lane) -> Self {
+        Self { lane: Some(lane), patience: Cell::new(Some(BESIDE_PATIENCE)), ..Self::cleaning() }
     }
 
     /// Whether a stripe is left at the first block that cannot be read.
