@@ -18,7 +18,7 @@ use crate::journal;
 use crate::kept::Kept;
 use crate::members::device;
 use crate::patience::run_with_patience;
-use crate::story::Shape;
+use crate::story::{Drives, Shape};
 use crate::target::{RequestError, Target};
 use crate::truth::Truth;
 
@@ -156,7 +156,11 @@ impl Array {
         let rule = shape.autonomics.map(contention::rule);
         let autonomics = rule.map_or(Autonomics::Off, Autonomics::By);
         let Kept { left_with, keeper } = kept;
-        let options = OpenOptions { left_with, keeper, autonomics, links: links.collect(), ..options(reactors) };
+        let mut options = OpenOptions { left_with, keeper, autonomics, links: links.collect(), ..options(reactors) };
+        if shape.drives == Drives::Slow {
+            // Each pass reads all headers, for which an arm takes seconds: a hundred passes would pass for an opening that never ends.
+            options.map.at_once = options.map.at_once.saturating_mul(10);
+        }
         contention::begin(rt.now());
         let opened = run_with_patience(cluster, || 0, async move {
             match by_force {

@@ -40,6 +40,16 @@ impl FoundStripe {
         })
     }
 
+    /// Whether each member that is read for this stripe has all of its copies of the header.
+    pub(crate) fn has_all_copies(&self, reactor: &Reactor) -> bool {
+        let common = &self.common;
+        let is_read = |&column: &u8| {
+            reactor.device_holding(reactor.shared.layout.member(common.group, column), common.segment).is_some()
+        };
+        let columns = (0..common.width()).filter(is_read).count();
+        self.copies == columns * common.rotation.copies() as usize
+    }
+
     /// Data columns whose entries nobody knows, though they may have been durable. A stripe that need not be there whole may
     /// lack them because their headers were never written, or have been discarded.
     pub(crate) fn unknown_columns(&self, is_whole: bool) -> impl Iterator<Item = u8> {

@@ -1,5 +1,7 @@
 //! A stripe behind the checkpoint, as recovery keeps it in mind: what it is, and what it holds as long as there is memory for that.
-//! What there was no room for is read again from its headers.
+//! What there was no room for is read again from its headers: as long as no header of the stripe is missing, those that are lost in
+//! between, up to the number of members that its parity covers, take nothing along. A stripe of which one is missing is kept. There are few:
+//! a power cut leaves one for each stream that was being written.
 
 use cygnus_format::{Discard, StripeCommon};
 
@@ -21,12 +23,14 @@ pub(crate) struct Behind {
     /// Columns of which nobody knows what they hold, as a bit each: if all of the stripe must be there, and if not.
     unknown: u32,
     unknown_of_part: u32,
+    /// A copy of its header is missing, so that another one may be the last that tells what it holds.
+    is_frail: bool,
     /// With its entries, while these are kept. Its discards are above.
     stripe: Option<Box<FoundStripe>>,
 }
 
 impl Behind {
-    pub(crate) fn of(mut stripe: FoundStripe) -> Self {
+    pub(crate) fn of(reactor: &Reactor, mut stripe: FoundStripe) -> Self {
         let bits = |is_whole| stripe.unknown_columns(is_whole).fold(0, |bits, column| bits | 1 << column);
         Self {
             common: stripe.common,
@@ -35,13 +39,22 @@ impl Behind {
             known: known(&stripe),
             unknown: bits(true),
             unknown_of_part: bits(false),
+            is_frail: !stripe.has_all_copies(reactor),
             discards: std::mem::take(&mut stripe.discards),
             stripe: Some(Box::new(stripe)),
         }
     }
 
-    /// Forgets what the stripe holds, for want of memory.
+    /// Forgets what the stripe holds, for want of memory, if its headers will tell that again.
     pub(crate) fn forget(&mut self) {
+        if !self.is_frail {
+            self.stripe = None;
+        }
+    }
+
+    /// Its blocks have been looked at one by one, and are kept elsewhere.
+    pub(crate) fn set_apart(&mut self) {
+        self.is_apart = true;
         self.stripe = None;
     }
 

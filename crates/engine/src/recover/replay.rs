@@ -182,7 +182,7 @@ impl Replayer {
             newest = stripe.common.stripe_seq;
             row = stripe.common.end_row();
             if newest >= horizon.barrier {
-                let mut stripe = Behind::of(stripe);
+                let mut stripe = Behind::of(&self.reactor, stripe);
                 if !self.findings.take(&stripe) {
                     stripe.forget();
                 }
@@ -309,9 +309,8 @@ impl Replayer {
         // A stripe that is whole protects its blocks: they stay where they are, and are found there like those of durable ones.
         if broken.contains(&of) {
             self.add_apart(found, verdict, collected);
-            stripe.is_apart = true;
-        }
-        if stripe.is_apart || !self.has_room() {
+            stripe.set_apart();
+        } else if !self.has_room() {
             stripe.forget();
         }
         Ok(())

@@ -110,16 +110,8 @@ impl<'a> StripeReader<'a> {
     pub(crate) async fn judge_stripe(&self, stripe: &FoundStripe, given_up: &LostBlocks) -> Verdict {
         let common = &stripe.common;
         let columns = GoodColumns::of(self.reactor).foreseen(stripe, self.read_stripe(common).await).await;
-        let in_service = (0..common.width())
-            .filter(|&c| {
-                self.reactor
-                    .device_holding(self.reactor.shared.layout.member(common.group, c), common.segment)
-                    .is_some()
-            })
-            .count();
         let mut full = Columns::new(common, columns);
-        let copies = in_service * common.rotation.copies() as usize;
-        let mut consistent = stripe.copies == copies && stripe.entries.iter().all(Option::is_some);
+        let mut consistent = stripe.has_all_copies(self.reactor) && stripe.entries.iter().all(Option::is_some);
         consistent &= full.fill_missing() && full.parity_matches() && full.void_is_zeros(&stripe.entries);
         let mut blocks = Vec::new();
         let mut lost = 0;
