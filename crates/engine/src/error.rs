@@ -605,6 +605,20 @@ pub enum ArrayError {
         /// Where.
         segment: SegmentId,
     },
+    /// A block that a crash has left in a torn stripe cannot be read there any more, and there is no room to write it anew.
+    #[error(
+        "the array cannot be opened: {lba} of volume {volume} has to be written anew after a crash, and there is no room, since blocks that \
+         cannot be read keep {segments} segments. What clients wrote is as it was: bring members back that have these blocks, and open it \
+         again, or copy out what there is with 'cygnus array salvage'"
+    )]
+    NoRoomToRescue {
+        /// Its name.
+        volume: String,
+        /// Address of the block.
+        lba: Lba,
+        /// Segments that cleaning has left as they are.
+        segments: u32,
+    },
     /// The maps of the volumes, or what a crash has left to be looked through, take more memory than they may.
     #[error(
         "the array is not opened, and nothing was changed: {what} {needed} of memory, and there are {limit}. Open it with more"

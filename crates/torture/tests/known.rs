@@ -40,7 +40,11 @@ fn seeds_that_once_failed_end_well() {
     // a slot that was left out held what somebody had thought better of, twice; what a torn segment holds has no redundancy; two groups
     // that were both awaited waited for each other; a page moved out of the way, and then a block of it by itself.
     const BY_PAGES: [u64; 11] = [10_370, 11_017, 10_802, 1360, 134, 272, 22_190, 25_915, 24_130, 27_683, 9_920_565];
-    let everything = [NEARLY_FULL, LIVES_ON_LOAN, ONLY_CHECKPOINT, ROUND_AND_ROUND].map(|seed| (Tier::All, seed));
+    // Blocks that cannot be read kept nearly all segments, the last two were kept for cleaning, and an opening waited for ever for room to
+    // write torn stripes' blocks anew.
+    const TWO_LEFT: u64 = 940_350;
+    let everything =
+        [NEARLY_FULL, LIVES_ON_LOAN, ONLY_CHECKPOINT, ROUND_AND_ROUND, TWO_LEFT].map(|seed| (Tier::All, seed));
     for (tier, seed) in everything.into_iter().chain(BY_PAGES.map(|seed| (Tier::Pages, seed))) {
         let failures: Vec<String> = of(tier, seed).into_iter().map(|failed| failed.failure.to_string()).collect();
         assert!(failures.is_empty(), "{} {seed}: {failures:?}", tier.name());

@@ -74,7 +74,7 @@ impl Cleaner {
         let (reactor, home) = (self.reactor(), self.reactor().home());
         let damaged = reactor.shared.segments.damaged();
         let space = home.space.borrow();
-        if damaged == 0 || !space.is_starving() || space.releases > 0 || space.recovering {
+        if damaged == 0 || !space.is_starving() || space.releases > 0 {
             return;
         }
         let may_wait = home.checkpoints.rounds.is_running() && space.for_meta(&reactor.shared).is_some();

@@ -126,9 +126,7 @@ impl Reactor {
                 continue;
             }
             if volume.controller.locate(lba) == entry {
-                count(&self.shared.totals.unreadable, 1);
-                count(&self.shared.member(place.group, place.column).1.counters.unrepairable, 1);
-                return Err(VolumeError::Unreadable { volume: volume.id, lba });
+                return Err(unreadable(self, volume, lba, &place));
             }
         }
     }
@@ -273,4 +271,20 @@ fn append_restored(
             writer.append_whole(reactor, volume, lba, data.bytes(), how)
         }
     }
+}
+
+/// A block that neither its device nor the others of its group give. Its client hears of that, and so does the operator.
+fn unreadable(reactor: &Reactor, volume: &VolumeState, lba: Lba, place: &Place) -> VolumeError {
+    let shared = &reactor.shared;
+    let state = shared.member(place.group, place.column).1;
+    count(&shared.totals.unreadable, 1);
+    count(&state.counters.unrepairable, 1);
+    let (name, offset) = (state.name(), shared.layout.geometry().device_offset(place.segment.0, place.row));
+    let text = format!(
+        "{lba} of volume {} cannot be read from {name} at byte {offset}, nor made from other members: reads of it fail until it is \
+         written anew or discarded",
+        volume.name
+    );
+    shared.log_repeated("unreadable block", &name, text);
+    VolumeError::Unreadable { volume: volume.id, lba }
 }

@@ -77,6 +77,10 @@ enum Wait {
 /// Writes a block anew; says whether there was room.
 async fn rewrite(reactor: &Rc<Reactor>, rescue: &Rescue, wait: Wait) -> Result<bool, ArrayError> {
     let Some(volume) = reactor.shared.volume(rescue.volume) else { return Ok(true) };
+    let gets_none = |lane: Lane| {
+        let (space, on) = (reactor.home().space.borrow(), lane.medium().expect("blocks are moved to clients' lanes"));
+        space.clogged && space.for_rescue(&reactor.shared, on).is_none()
+    };
     loop {
         let progress = reactor.progress.wait();
         reactor.shared.check_fault()?;
@@ -92,6 +96,14 @@ async fn rewrite(reactor: &Rc<Reactor>, rescue: &Rescue, wait: Wait) -> Result<b
         match appended {
             Appended::Done => return Ok(true),
             Appended::Changed => unreachable!("nobody else is writing yet"),
+            // Cleaning has found that it gains nothing.
+            Appended::NoRoom if gets_none(lane.unwrap_or(usual)) => match wait {
+                Wait::WhileRoomMayCome => return Ok(false),
+                Wait::Always => {
+                    let segments = reactor.shared.segments.damaged();
+                    return Err(ArrayError::NoRoomToRescue { volume: volume.name.clone(), lba: rescue.lba, segments });
+                }
+            },
             Appended::NoRoom => progress.await,
         }
     }

@@ -395,6 +395,17 @@ impl Space {
         others.max_by_key(|&g| (rank(g), self.free_in(g)))
     }
 
+    /// Where recovery writes blocks of torn stripes anew, on a medium. It writes little, and only afterwards can a checkpoint be taken.
+    pub(crate) fn for_rescue(&self, shared: &Shared, on: Medium) -> Option<usize> {
+        let is_on = |group| shared.medium(group_id(group)) == on;
+        let leaves_checkpoint = || self.free_in_all() > next_checkpoint(shared);
+        self.emptiest_on(shared, on, shared.policies.relocation_reserve)
+            // What several recoveries that were cut short left behind can take even that ..
+            .or_else(|| self.roomiest(shared, |group| is_on(group) && !self.is_cleaned(group), 0))
+            // .. and where cleaning gains nothing, what is kept for it in its group too.
+            .or_else(|| self.emptiest_on(shared, on, 0).filter(|_| self.clogged && leaves_checkpoint()))
+    }
+
     /// Where a checkpoint's pages go: not beside the writes of clients, if there is room elsewhere.
     pub(crate) fn for_meta(&self, shared: &Shared) -> Option<usize> {
         let reserve = shared.policies.relocation_reserve;
@@ -439,11 +450,7 @@ impl Space {
         urgent: bool,
     ) -> Option<Grant> {
         let group = match lane {
-            // Recovery writes little, and only afterwards can a checkpoint be taken.
-            Lane::Clients(on) | Lane::Own(on, _) if self.recovering => self
-                .emptiest_on(shared, on, shared.policies.relocation_reserve)
-                // What several recoveries that were cut short left behind can take even that.
-                .or_else(|| self.emptiest_on(shared, on, 0).filter(|&group| !self.is_cleaned(group)))?,
+            Lane::Clients(on) | Lane::Own(on, _) if self.recovering => self.for_rescue(shared, on)?,
             // Only discards are let in. They give room when a checkpoint has covered them.
             Lane::Clients(_) | Lane::Own(..) if self.clogged && self.free_in_all() <= next_checkpoint(shared) => {
                 return None;

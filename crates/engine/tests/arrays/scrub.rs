@@ -1,6 +1,8 @@
 //! Scrubs in virtual time: whatever is damaged within redundancy is found, mended and told, and never more than that.
 
-use cygnus_engine::{Array, ErrorCounts, FindingKind, LostBlock, ScrubReport, VolumeError};
+use std::sync::Arc;
+
+use cygnus_engine::{Array, ErrorCounts, FindingKind, LostBlock, OpenOptions, ScrubReport, VolumeError};
 use cygnus_format::{Kind, SUPERBLOCK_OFFSETS, Stream};
 use cygnus_runtime::{Rng, Runtime};
 use cygnus_sim::World;
@@ -9,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::common;
 use crate::sample::{B, Sample, Spot, put};
-use crate::sessions::{MIB, options, session};
+use crate::sessions::{Lines, MIB, options, session};
 
 /// Opens the array, scrubs it, and closes it.
 fn scrub(sample: &Sample) -> (ScrubReport, Vec<ErrorCounts>) {
@@ -155,11 +157,21 @@ fn what_is_beyond_redundancy_is_listed_and_nothing_else_suffers() {
     assert!(left.contains(&(FindingKind::Lost, Some(Lba(42)))), "{left:?}");
     assert!(left.iter().all(|(kind, lba)| *kind != FindingKind::Lost || *lba == Some(Lba(42))), "{left:?}");
     session(&sample.world, &sample.disks, |rt, devices| async move {
-        let (array, volume) = common::open(&rt, &devices).await;
+        let lines = Arc::new(Lines::default());
+        let array = Array::open(&rt, &devices, &OpenOptions::new(lines.clone())).await.unwrap();
+        let volume = array.volume("v").unwrap();
         for lba in 0..700 {
             let read = volume.read(lba * B, rt.alloc(BLOCK).full()).await;
             assert_eq!(matches!(read, Err(VolumeError::Unreadable { .. })), lba == 42, "block {lba}");
         }
+        // The operator hears of what the client got, by device and address.
+        let told: Vec<String> =
+            lines.0.lock().unwrap().iter().filter(|line| line.contains("reads of it fail")).cloned().collect();
+        let name = &devices[usize::from(spot.column)].name;
+        assert!(
+            told.len() == 1 && told[0].contains(&format!("lba 42 of volume v cannot be read from {name} at byte")),
+            "{told:?}"
+        );
         // Written anew it is whole again, and so is the array.
         put(&rt, &volume, 42, 4242).await.unwrap();
         assert_eq!(array.scrub(0).await.lost, 0);
