@@ -605,17 +605,15 @@ pub enum ArrayError {
         /// Where.
         segment: SegmentId,
     },
-    /// A block that a crash has left in a torn stripe cannot be read there any more, and there is no room to write it anew.
+    /// An opening has to write something, and there is no room, since cleaning can give none.
     #[error(
-        "the array cannot be opened: {lba} of volume {volume} has to be written anew after a crash, and there is no room, since blocks that \
-         cannot be read keep {segments} segments. What clients wrote is as it was: bring members back that have these blocks, and open it \
-         again, or copy out what there is with 'cygnus array salvage'"
+        "the array cannot be opened: there is no room {what}, since blocks that cannot be read keep {segments} segments. What clients \
+         wrote is as it was: bring members back that have these blocks, and open it again, or copy out what there is with 'cygnus array \
+         salvage'"
     )]
-    NoRoomToRescue {
-        /// Its name.
-        volume: String,
-        /// Address of the block.
-        lba: Lba,
+    NoRoomToOpen {
+        /// What for, for people.
+        what: String,
         /// Segments that cleaning has left as they are.
         segments: u32,
     },

@@ -330,9 +330,14 @@ impl Checkpointer {
             if writer.borrow_mut().append_page(&self.reactor, page, generation) == Appended::Done {
                 return Ok(());
             }
-            // Of an array that is closed nothing is moved any more.
+            // Of an array that is closed nothing is moved any more. One that is being opened is not left waiting for what cannot come: one
+            // in service may get room by a discard.
             let waits_for_segment = !writer.borrow_mut().has_segment(&self.reactor);
-            if waits_for_segment && self.reactor.shared.is_closed() && space.borrow().gives_nothing() {
+            let nobody_gives = || {
+                let is_opening = self.reactor.home().checkpoints.ends_opening.get();
+                self.reactor.shared.is_closed() || is_opening && space.borrow().clogged
+            };
+            if waits_for_segment && nobody_gives() && space.borrow().gives_nothing() {
                 return Err(Fault("there is no room for it".into()));
             }
             progress.await;

@@ -719,7 +719,13 @@ async fn finish_recovery(
     ends_opening.set(true);
     let taken = Checkpointer::of(reactor).checkpoint().await;
     ends_opening.set(false);
-    taken?;
+    let has_no_room = || reactor.shared.fault().is_none() && reactor.home().space.borrow().gives_nothing();
+    taken.map_err(|fault| match has_no_room() {
+        true => {
+            ArrayError::NoRoomToOpen { what: "for a checkpoint".into(), segments: reactor.shared.segments.damaged() }
+        }
+        false => fault.into(),
+    })?;
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
     Ok(())

@@ -100,8 +100,10 @@ async fn rewrite(reactor: &Rc<Reactor>, rescue: &Rescue, wait: Wait) -> Result<b
             Appended::NoRoom if gets_none(lane.unwrap_or(usual)) => match wait {
                 Wait::WhileRoomMayCome => return Ok(false),
                 Wait::Always => {
-                    let segments = reactor.shared.segments.damaged();
-                    return Err(ArrayError::NoRoomToRescue { volume: volume.name.clone(), lba: rescue.lba, segments });
+                    let of = &volume.name;
+                    let what =
+                        format!("to write {} of volume {of} anew, which a crash has left in a torn stripe", rescue.lba);
+                    return Err(ArrayError::NoRoomToOpen { what, segments: reactor.shared.segments.damaged() });
                 }
             },
             Appended::NoRoom => progress.await,

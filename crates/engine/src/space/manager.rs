@@ -398,12 +398,14 @@ impl Space {
     /// Where recovery writes blocks of torn stripes anew, on a medium. It writes little, and only afterwards can a checkpoint be taken.
     pub(crate) fn for_rescue(&self, shared: &Shared, on: Medium) -> Option<usize> {
         let is_on = |group| shared.medium(group_id(group)) == on;
-        let leaves_checkpoint = || self.free_in_all() > next_checkpoint(shared);
+        // While cleaning leaves segments as they are it may give none for the checkpoint.
+        let leaves_checkpoint = || !shared.segments.any_is_damaged() || self.free_in_all() > next_checkpoint(shared);
         self.emptiest_on(shared, on, shared.policies.relocation_reserve)
             // What several recoveries that were cut short left behind can take even that ..
             .or_else(|| self.roomiest(shared, |group| is_on(group) && !self.is_cleaned(group), 0))
             // .. and where cleaning gains nothing, what is kept for it in its group too.
-            .or_else(|| self.emptiest_on(shared, on, 0).filter(|_| self.clogged && leaves_checkpoint()))
+            .or_else(|| self.emptiest_on(shared, on, 0).filter(|_| self.clogged))
+            .filter(|_| leaves_checkpoint())
     }
 
     /// Where a checkpoint's pages go: not beside the writes of clients, if there is room elsewhere.
