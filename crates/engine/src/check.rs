@@ -33,7 +33,6 @@ use crate::error::ArrayError;
 use crate::reactor::Reactor;
 use crate::read::parallel::for_each_of;
 use crate::recover::assemble::{Outsiders, assemble, assemble_members};
-use crate::recover::gone::LostBlocks;
 use crate::recover::open::{OpenOptions, Silent, build, load, miscount, open, sort_segments};
 use crate::recover::replay::Replayed;
 use crate::space::segments::SegIx;
@@ -176,7 +175,7 @@ async fn open_in_memory(reactor: &Rc<Reactor>, state: &cygnus_format::ArrayState
         return false;
     }
     if !state.clean {
-        let replayed = match crate::recover::open::replay(reactor, &mut steps, &LostBlocks::default()).await {
+        let replayed = match crate::recover::open::replay(reactor, &mut steps, &Rc::default()).await {
             Ok(replayed) => replayed,
             Err(error) => {
                 findings.push(Finding::new(FindingKind::Checkpoint, error.to_string()));

@@ -225,7 +225,7 @@ pub(crate) async fn for_each_block(
             move |n| {
                 let (reactor, stripes, look) = (reactor.clone(), stripes.clone(), look.clone());
                 async move {
-                    let stripe = stripes[n].read_again(&reactor).await?;
+                    let stripe = stripes[n].again().read(&reactor).await?;
                     Candidate::all_of(&reactor.shared.layout, &stripe).for_each(&mut *look.borrow_mut());
                     Ok(())
                 }

@@ -69,22 +69,36 @@ impl Behind {
         self.stripe.as_deref()
     }
 
-    /// The stripe with its entries, which are kept or read again.
-    ///
-    /// # Errors
-    /// When its headers do not tell any more what they told before.
-    pub(crate) async fn recall(&mut self, reactor: &Reactor) -> Result<&FoundStripe, ArrayError> {
-        if self.stripe.is_none() {
-            self.stripe = Some(Box::new(self.read_again(reactor).await?));
-        }
-        Ok(self.stripe.as_deref().expect("just put there"))
+    /// The stripe with its entries for whoever looks at its blocks: what is kept, or how to read that again.
+    pub(crate) fn lend(&mut self) -> (Again, Option<Box<FoundStripe>>) {
+        (self.again(), self.stripe.take())
     }
 
+    /// Keeps what was lent, or read again.
+    pub(crate) fn keep(&mut self, stripe: Box<FoundStripe>) {
+        self.stripe = Some(stripe);
+    }
+
+    /// What its headers must tell, should they be read again.
+    pub(crate) fn again(&self) -> Again {
+        Again { common: self.common, known: self.known }
+    }
+}
+
+/// A stripe whose headers have been read, and are read once more.
+#[derive(Clone, Copy)]
+pub(crate) struct Again {
+    common: StripeCommon,
+    /// Columns whose entries were known, as a bit each.
+    known: u32,
+}
+
+impl Again {
     /// The stripe with its entries, from its headers, all of which is as it was.
     ///
     /// # Errors
     /// When it is not: to go on without it would show older data.
-    pub(crate) async fn read_again(&self, reactor: &Reactor) -> Result<FoundStripe, ArrayError> {
+    pub(crate) async fn read(self, reactor: &Reactor) -> Result<FoundStripe, ArrayError> {
         let StripeCommon { group, segment, segment_seq, stripe_seq, start_row, .. } = self.common;
         let found = Scanner::of(reactor).stripe_at(group, segment, start_row, Some(segment_seq)).await;
         let is_same = |stripe: &FoundStripe| stripe.common == self.common && known(stripe) & self.known == self.known;

@@ -200,7 +200,7 @@ pub(crate) async fn open(
     describe_assembly(&mut steps, &assembly);
     let state = assembly.superblock.state.clone();
     let (mut gave_up, mut lost_pages) = (false, 0);
-    let given_up = readmit(&reactor, &assembly, options, &mut steps).await?;
+    let given_up = Rc::new(readmit(&reactor, &assembly, options, &mut steps).await?);
     let loaded = load(&reactor, &state, &mut steps).await;
     maps_fit(&reactor.shared)?;
     if let Err(why) = loaded {
@@ -568,7 +568,7 @@ async fn load_root(
 pub(crate) async fn replay(
     reactor: &Rc<Reactor>,
     steps: &mut Steps<'_>,
-    given_up: &LostBlocks,
+    given_up: &Rc<LostBlocks>,
 ) -> Result<Replayed, ArrayError> {
     let (root, counted_from) = {
         let state = reactor.home().state.borrow();

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use cygnus_format::{CheckpointRoot, Discard, GroupState, Kind, MapEntry, Place, RootUse, StripeCommon};
-use cygnus_types::{GroupId, Lba, SegmentId, VolumeId};
+use cygnus_types::{BLOCK, GroupId, Lba, SegmentId, VolumeId};
 
 use crate::error::ArrayError;
 use crate::reactor::Reactor;
@@ -57,6 +57,9 @@ pub(crate) struct Scanned {
     newer: Vec<SpoiledCopy>,
 }
 
+/// Bytes of stripes that are read and looked at block by block at the same time: several of them, so that no device is waited for alone.
+const LOOKED_AT_ONCE: usize = 16 << 20;
+
 /// Where the checkpoint stands.
 struct Horizon {
     barrier: u64,
@@ -101,7 +104,14 @@ struct Evidence<'a> {
     backups: &'a Backups,
     /// From this sequence on every stripe that was durable should be there.
     counted_from: u64,
-    given_up: &'a LostBlocks,
+    given_up: &'a Rc<LostBlocks>,
+}
+
+/// A stripe of the tail whose blocks were looked at.
+struct Judged<'a> {
+    found: &'a FoundStripe,
+    verdict: Verdict,
+    is_backed_up: bool,
 }
 
 /// What is collected before anything goes into the maps.
@@ -210,7 +220,7 @@ impl Replayer {
         scanned: Scanned,
         backups: &Backups,
         counted_from: u64,
-        given_up: &LostBlocks,
+        given_up: &Rc<LostBlocks>,
     ) -> Result<Replayed, ArrayError> {
         let Scanned { mut stripes, spoiled, beyond, newer: _ } = scanned;
         let mut result = Replayed { stripes: stripes.len(), ..Replayed::default() };
@@ -253,10 +263,8 @@ impl Replayer {
         let is_durable =
             |common: &StripeCommon| watermarks.get(&common.session).is_some_and(|&mark| common.stripe_seq < mark);
         result.tail_stripes = stripes.iter().filter(|stripe| !is_durable(&stripe.common)).count();
-        let what = "stripes after the last known flush";
-        let progress = Progress::of(&self.reactor, "replay", what, result.tail_stripes as u64);
-        let (mut segments, mut broken) = (BTreeSet::new(), BTreeSet::new());
-        for stripe in stripes {
+        let (mut segments, mut tail) = (BTreeSet::new(), Vec::new());
+        for (at, stripe) in stripes.iter_mut().enumerate() {
             let common = stripe.common;
             segments.insert((common.group, common.segment));
             result.top_stripe_seq = result.top_stripe_seq.max(common.stripe_seq);
@@ -272,28 +280,84 @@ impl Replayer {
             result.lost.add_unknown(stripe, must_be_there || evidence.given_up.has_untold(common.stripe_seq));
             let is_backed_up = open.remove(&key_of(&common)).is_some();
             if !durable {
-                self.judge_tail(stripe, evidence, is_backed_up, &mut broken, collected, result).await?;
-                progress.add(1);
+                tail.push((at, is_backed_up));
             }
         }
         result.segments = segments.len();
-        Ok(())
+        self.judge_tail(stripes, &tail, evidence, collected, result).await
     }
 
-    /// Looks at the blocks of a stripe that no flush was known to cover. Segments that have torn ones are `broken`: what leads to the
-    /// stripes behind those may be a single header, as stripes are found along their segment.
+    /// Looks at the blocks of the stripes that no flush was known to cover: where they are, and whether they are backed up. Segments that
+    /// have torn ones are `broken`: what leads to the stripes behind those may be a single header, as stripes are found along their segment.
     async fn judge_tail(
         &self,
-        stripe: &mut Behind,
+        stripes: &mut [Behind],
+        tail: &[(usize, bool)],
         evidence: &Evidence<'_>,
-        is_backed_up: bool,
-        broken: &mut BTreeSet<(GroupId, SegmentId)>,
         collected: &mut Collected,
         result: &mut Replayed,
     ) -> Result<(), ArrayError> {
+        let what = "stripes after the last known flush";
+        let progress = Progress::of(&self.reactor, "replay", what, tail.len() as u64);
+        let largest = tail.iter().map(|&(at, _)| bytes_of(&stripes[at].common)).max().unwrap_or(0);
+        let at_once = (LOOKED_AT_ONCE / largest.max(1)).max(1);
+        let mut broken = BTreeSet::new();
+        for some in tail.chunks(at_once) {
+            let judged = self.look_at_blocks(stripes, some, evidence.given_up).await;
+            for (&(at, is_backed_up), judged) in some.iter().zip(judged) {
+                let stripe = &mut stripes[at];
+                let (found, verdict) = judged?;
+                let judged = Judged { found: &found, verdict, is_backed_up };
+                self.settle_tail(stripe, judged, evidence, &mut broken, collected, result).await;
+                if !stripe.is_apart {
+                    stripe.keep(found);
+                    if !self.has_room() {
+                        stripe.forget();
+                    }
+                }
+            }
+            progress.add(some.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Reads stripes and judges their blocks, all at once; in their order.
+    async fn look_at_blocks(
+        &self,
+        stripes: &mut [Behind],
+        some: &[(usize, bool)],
+        given_up: &Rc<LostBlocks>,
+    ) -> Vec<Result<(Box<FoundStripe>, Verdict), ArrayError>> {
+        let lent: Vec<_> = some.iter().map(|&(at, _)| stripes[at].lend()).collect();
+        for_each(&self.reactor.rt, lent, {
+            let (reactor, given_up) = (self.reactor.clone(), given_up.clone());
+            move |(again, kept)| {
+                let (reactor, given_up) = (reactor.clone(), given_up.clone());
+                async move {
+                    let found = match kept {
+                        Some(found) => found,
+                        None => Box::new(again.read(&reactor).await?),
+                    };
+                    let verdict = StripeReader::of(&reactor).judge_stripe(&found, &given_up).await;
+                    Ok((found, verdict))
+                }
+            }
+        })
+        .await
+    }
+
+    /// Settles what becomes of the blocks of a stripe that were looked at.
+    async fn settle_tail(
+        &self,
+        stripe: &mut Behind,
+        judged: Judged<'_>,
+        evidence: &Evidence<'_>,
+        broken: &mut BTreeSet<(GroupId, SegmentId)>,
+        collected: &mut Collected,
+        result: &mut Replayed,
+    ) {
+        let Judged { found, mut verdict, is_backed_up } = judged;
         let (common, backups) = (stripe.common, evidence.backups);
-        let found = stripe.recall(&self.reactor).await?;
-        let mut verdict = StripeReader::of(&self.reactor).judge_stripe(found, evidence.given_up).await;
         if !verdict.consistent && is_backed_up {
             self.add_last_copies(found, backups, &mut verdict).await;
             let below = common.first_data_row();
@@ -310,10 +374,7 @@ impl Replayer {
         if broken.contains(&of) {
             self.add_apart(found, verdict, collected);
             stripe.set_apart();
-        } else if !self.has_room() {
-            stripe.forget();
         }
-        Ok(())
     }
 
     /// Adds blocks of a stripe that are not there and were copied when it was closed.
@@ -439,6 +500,11 @@ impl Replayer {
             self.reactor.shared.controllers.replay_discard(&volume.controller, discard.lba(), blocks);
         }
     }
+}
+
+/// Bytes of all columns of a stripe below its headers.
+fn bytes_of(common: &StripeCommon) -> usize {
+    usize::from(common.width()) * common.rows as usize * BLOCK
 }
 
 fn key_of(common: &StripeCommon) -> StripeKey {

@@ -21,7 +21,6 @@ use crate::planted::{self, Bug};
 use crate::reactor::{Reactor, set_patience};
 use crate::recover::apply::Rescue;
 use crate::recover::assemble::{Assembly, Found, is_outdated, look as look_at};
-use crate::recover::gone::LostBlocks;
 use crate::recover::open::{OpenOptions, RecoveryReport, Steps, build, load_any, replay, sort_segments};
 use crate::recover::replay::Replayed;
 use crate::recover::slots::PROBED;
@@ -317,7 +316,7 @@ async fn maps(
             if !newest {
                 remarks.push("the newest checkpoint is lost: blocks discarded since the one before may be back".into());
             }
-            replay(reactor, &mut steps, &LostBlocks::default()).await
+            replay(reactor, &mut steps, &Rc::default()).await
         }
         Err(error) => {
             remarks.push(format!(
@@ -325,7 +324,7 @@ async fn maps(
                  may be back"
             ));
             reactor.home().state.borrow_mut().roots = [None, None];
-            replay(reactor, &mut steps, &LostBlocks::default()).await
+            replay(reactor, &mut steps, &Rc::default()).await
         }
     };
     let replayed = found.unwrap_or_else(|error| {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use cygnus_engine::{Array, ArrayError, CreateOptions, Log, MapRule, OpenOptions, create};
 use cygnus_policy::Preset;
 use cygnus_runtime::Rng;
-use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::ByteSize;
+use cygnus_sim::{DiskConfig, DiskId, Timing, World};
+use cygnus_types::{ByteSize, Nanos};
 
 use crate::common::{assert_clean, block, make, open, put};
 use crate::sessions::*;
@@ -179,4 +179,30 @@ fn a_block_keeps_its_newest_write_over_any_number_of_passes() {
     let (outcome, _) = opened(&world, &disks, map);
     let expected: Vec<u64> = (897..900).map(|n| u64::from_le_bytes(block(n)[..8].try_into().unwrap())).collect();
     assert_eq!(outcome.contents[..3], expected);
+}
+
+#[test]
+fn stripes_that_no_flush_covered_are_read_side_by_side() {
+    let world = World::new(1);
+    let how = CreateOptions {
+        segment: Some(ByteSize(4 * MIB)),
+        chunk: ByteSize(64 << 10),
+        ..CreateOptions::new("t", Preset::LogRaid, 1, 4, 1)
+    };
+    let disks: Vec<_> = (0..5).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 96 * MIB))).collect();
+    session(&world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &how).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let volume = array.create_volume("v", ByteSize(64 * MIB), 0).await.unwrap();
+        for at in 0..32 * MIB / 65536 {
+            volume.write(at * 65536, rt.alloc(65536).full()).await.unwrap();
+        }
+    });
+    // It was killed, and nothing had been flushed.
+    let report = session(&world, &disks, |rt, devices| async move {
+        Array::open(&rt, &devices, &options()).await.unwrap().recovery().clone()
+    });
+    let took = report.steps.iter().find(|(step, _)| *step == "replay").map_or(Nanos::ZERO, |step| step.1);
+    let one_by_one = Timing::default().read.0 * report.tail_stripes as u64;
+    assert!(report.tail_stripes > 30 && took.0 * 4 < one_by_one, "{took} for {} stripes", report.tail_stripes);
 }
