@@ -15,6 +15,8 @@ pub struct Crossover;
 const SHAPES: [(u8, u8); 3] = [(2, 1), (4, 1), (6, 2)];
 /// Sizes of a write; each is twice the one before.
 const KIB: [u32; 9] = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
+/// Smaller writes than of so many KiB are run for longer: else a run is a few stripes, and the last one's parity a large part of what is sent.
+const MANY: u32 = 64;
 /// Blocks of a chunk, and rows of a stripe: what arrays have if nothing else is asked for, said so that the rule can be asked.
 const CHUNK: u32 = 16;
 const ROWS: u32 = 48;
@@ -67,10 +69,11 @@ impl Flushed {
     }
 
     fn trial(self, devices: &str, shape: (u8, u8), kib: u32) -> Trial {
+        let (duration, ramp) = if kib < MANY { (1000, 100) } else { (250, 50) };
         let scenario = format!(
             "name = \"crossover\"\n{devices}{}[volume]\nsize = \"512MiB\"\n[aging]\nfill = \"100%\"\n\
              [[workload.fio]]\nname = \"writes\"\nblock-size = \"{kib}KiB\"\nflush-every = 1\n{}\
-             [run]\nduration = \"250ms\"\nramp = \"50ms\"\nsample = \"25ms\"\n",
+             [run]\nduration = \"{duration}ms\"\nramp = \"{ramp}ms\"\nsample = \"25ms\"\n",
             self.array(shape),
             engine_cores(1)
         );
