@@ -33,8 +33,8 @@ impl Room {
         match self {
             Self::One(meanwhile) => meanwhile.end(),
             Self::Two { is_map_written, unmapped } => {
-                is_map_written.store(false, Ordering::Release);
-                unmapped.store(0, Ordering::Release);
+                is_map_written.swap(false, Ordering::AcqRel);
+                unmapped.swap(0, Ordering::AcqRel);
             }
         }
     }

@@ -26,7 +26,8 @@ impl Meanwhile {
 
     /// It has ended.
     pub(crate) fn end(&self) {
-        self.0.store(0, Ordering::Release);
+        // Exchanged rather than stored: each count is in the order of the changes either before this or behind it.
+        self.0.swap(0, Ordering::AcqRel);
     }
 
     /// A block is unmapped: it counts if the maps are being written.

@@ -23,6 +23,9 @@ const LOG: usize = 1;
 const FUSION: usize = 2;
 const SCALA_AFA: usize = 3;
 
+/// What is supposed to make copies slower where drives compute the parity; with parity from the host it is the preset `fusion`.
+const CONVERSION: &str = "Drives compute parity from the copies, and a flush waits for that.";
+
 const NOTES: [&str; 2] = [
     "4 KiB writes at random places of a volume that was filled before, by one client; nobody flushes. One modelled core at the lab's usual costs, six of \
      the drives of ScalaAFA's paper at a quarter of their size.",
@@ -70,6 +73,10 @@ impl Experiment for AcknowledgedAt {
                     found.published(&panel, series, of(rate, array) / of(rate, LOG));
                 }
                 found.published(&panel, "bytes sent, fusion / log-raid", of(sent, FUSION) / of(sent, LOG));
+                let places = [SCALA_AFA, FUSION].map(|array| place(at_depth, at_level, array));
+                let by_host = of(rate, FUSION) / of(rate, LOG);
+                let line = (panel.as_str(), "requests a second, scala-afa / log-raid");
+                found.supposed(line, CONVERSION, &[(places[0], places[1])], by_host);
             }
             for (array, (preset, _)) in ARRAYS.into_iter().enumerate() {
                 let memory = rate(results.of(at_depth, 0, array));
@@ -87,12 +94,17 @@ impl Experiment for AcknowledgedAt {
     }
 }
 
+/// The place of a trial in the setup.
+fn place(depth: usize, level: usize, array: usize) -> usize {
+    (depth * LEVELS.len() + level) * ARRAYS.len() + array
+}
+
 /// What was measured, by depth, level and array.
 struct Results<'a>(&'a [Trialled<'a>]);
 
 impl Results<'_> {
     fn of(&self, depth: usize, level: usize, array: usize) -> &Trialled<'_> {
-        &self.0[(depth * LEVELS.len() + level) * ARRAYS.len() + array]
+        &self.0[place(depth, level, array)]
     }
 
     /// A row of panels for each number, a column for each depth.

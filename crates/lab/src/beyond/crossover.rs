@@ -170,7 +170,7 @@ impl Measured<'_> {
         }
     }
 
-    fn panel(&self, (label, of): (&str, fn(&Trialled) -> f64), (low, high): (f64, f64)) -> Panel {
+    fn panel(&self, y: &Axis, of: fn(&Trialled) -> f64) -> Panel {
         let line = |flushed: Flushed| {
             let points = KIB.into_iter().map(f64::from).zip(self.values(flushed, of)).collect();
             Line::new(flushed.name(), flushed.scheme(), points)
@@ -181,8 +181,8 @@ impl Measured<'_> {
             true => vec![mark(rule, "crossing, and the rule's")],
             false => vec![mark(measured, "crossing"), mark(rule, "the rule's")],
         };
-        let (x, y) = (Axis::logarithmic("KiB of a write"), Axis::logarithmic(label).between(low, high));
-        Panel::lines(x.between(4.0, 1024.0), y, ALL.map(line).into()).titled(self.name()).marked(marks)
+        let x = Axis::logarithmic("KiB of a write").between(4.0, 1024.0);
+        Panel::lines(x, y.clone(), ALL.map(line).into()).titled(self.name()).marked(marks)
     }
 }
 
@@ -232,8 +232,14 @@ const NUMBERS: [Number; 4] = [
     ("written", "MB/s", |trialled| trialled.outcome.write_bytes_per_second as f64 / 1e6),
 ];
 
-/// Ends of the axes of these.
-const RANGES: [(f64, f64); 4] = [(1.0, 20.0), (50.0, 5000.0), (50.0, 5000.0), (10.0, 10_000.0)];
+/// Axes of these. What spans powers of ten has an axis by these.
+fn axes() -> [Axis; 4] {
+    NUMBERS.map(|(what, unit, _)| match unit {
+        "" => Axis::logarithmic(what).between(1.0, 30.0),
+        "MB/s" => Axis::logarithmic("written (MB/s)").between(10.0, 5000.0),
+        unit => Axis::linear(&format!("{what} ({unit})")),
+    })
+}
 
 fn flush(trialled: &Trialled, of: fn(&LatencyRow) -> u64) -> f64 {
     trialled.outcome.latency_of("flush", 0).map_or(0.0, |row| of(row) as f64 / 1e3)
@@ -241,11 +247,10 @@ fn flush(trialled: &Trialled, of: fn(&LatencyRow) -> u64) -> f64 {
 
 /// A row of panels for each number, a column for each shape.
 fn chart(title: &str, shapes: &[Measured]) -> Chart {
-    let row = |((what, unit, value), range): (Number, (f64, f64))| -> Vec<Panel> {
-        let label = if unit.is_empty() { what.to_owned() } else { format!("{what} ({unit})") };
-        shapes.iter().map(|measured| measured.panel((&label, value), range)).collect()
+    let row = |((_, _, value), y): (Number, Axis)| -> Vec<Panel> {
+        shapes.iter().map(|measured| measured.panel(&y, value)).collect()
     };
-    let panels = NUMBERS.into_iter().zip(RANGES).flat_map(row).collect();
+    let panels = NUMBERS.into_iter().zip(axes()).flat_map(row).collect();
     Chart::grid("crossover", title, SHAPES.len(), (280.0, 180.0), panels)
 }
 
