@@ -3,7 +3,7 @@
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::OnceLock;
-pub(crate) use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// How many of something there are: `many`, but for models, in which each costs time.
 pub(crate) const fn few(many: usize) -> usize {

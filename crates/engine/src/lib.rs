@@ -17,6 +17,7 @@ mod check;
 mod clean;
 mod counters;
 mod durable;
+mod ending;
 mod error;
 mod fault;
 mod home;

@@ -16,6 +16,7 @@ use crate::care::member::MemberShared;
 use crate::care::suspension::Suspension;
 use crate::counters::Totals;
 use crate::durable::flush_numbers::FlushNumbers;
+use crate::ending::Ending;
 use crate::fault::Fault;
 use crate::hybrid::temperatures::Temperatures;
 use crate::log::{During, Log};
@@ -95,9 +96,7 @@ pub(crate) struct Shared {
     pub suspension: Suspension,
     fault: RwLock<Option<Fault>>,
     faulted: AtomicBool,
-    closed: AtomicBool,
-    /// See [`Shared::is_ending`].
-    ending: AtomicBool,
+    ending: Ending,
     /// Counts what changes about the members and does not show in [`MemberShared::changes`].
     other_changes: AtomicU64,
     log: Arc<dyn Log>,
@@ -168,8 +167,7 @@ impl Shared {
             suspension: Suspension::new(),
             fault: RwLock::new(None),
             faulted: AtomicBool::new(false),
-            closed: AtomicBool::new(false),
-            ending: AtomicBool::new(false),
+            ending: Ending::default(),
             other_changes: AtomicU64::new(0),
             log: parts.log,
         }
@@ -385,25 +383,29 @@ impl Shared {
 
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
-        self.faulted.load(Ordering::Relaxed) || self.closed.load(Ordering::Relaxed)
+        self.faulted.load(Ordering::Relaxed) || self.is_closed()
     }
 
-    /// Whether the services are to end, which goes before the array closes.
+    /// See [`Ending::has_begun`].
     #[inline]
     pub(crate) fn is_ending(&self) -> bool {
-        self.ending.load(Ordering::Relaxed)
+        self.ending.has_begun()
     }
 
+    /// See [`Ending::set_begun`].
     pub(crate) fn set_ending(&self, ending: bool) {
-        self.ending.store(ending, Ordering::Release);
+        self.ending.set_begun(ending);
     }
 
+    /// See [`Ending::set_closed`].
     pub(crate) fn set_closed(&self) {
-        self.closed.store(true, Ordering::Release);
+        self.ending.set_closed();
     }
 
+    /// See [`Ending::is_closed`].
+    #[inline]
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.ending.is_closed()
     }
 
     /// Gives back parts of the maps that were replaced, while nobody else serves the array yet.

@@ -10,8 +10,10 @@ use cygnus_workload::recording::Shipped;
 use cygnus_workload::{Percent, Size, Span, WorkloadConfig};
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
+use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::str::FromStr;
 use toml::Spanned;
 
 use crate::drive::{DevicesSection, Drive};
@@ -91,29 +93,32 @@ pub struct ArraySection {
     stripe_rows: Option<u32>,
     over_provision: Option<Percent>,
     /// Which segments are cleaned first; the preset's rule if not given.
-    #[serde(default, deserialize_with = "rule")]
+    #[serde(default, deserialize_with = "word")]
     cleaning: Option<Rules>,
     /// Whether no second R-group is cleaned beside the first one, as SWAN's paper has it in section 3. Of R-groups that take turns.
     #[serde(default)]
     one_group_at_a_time: bool,
     /// Which writes share segments; as the preset has it if not given.
-    #[serde(default, deserialize_with = "streams")]
+    #[serde(default, deserialize_with = "word")]
     streams: Option<Streams>,
     /// What the R-groups store on, of all of them or of each; as their drives say if not given.
     #[serde(default, deserialize_with = "places::media")]
     media: Vec<Medium>,
     /// What makes safe what a stripe holds before it is full; the preset's if not given.
-    #[serde(default, deserialize_with = "until_full")]
+    #[serde(default, deserialize_with = "word")]
     protection: Option<UntilFull>,
     /// Space of each drive for the copies that do so; by its size if not given.
     transient: Option<Size>,
+    /// Whether copies are made where ending a stripe would be fewer bytes too. Of arrays that make copies.
+    #[serde(default)]
+    copies_always: bool,
     /// Whether data moves out of the way of contention; the preset's if not given. Modules of a cluster of the fabric share a link.
     autonomics: Option<bool>,
     /// The flash that pays for moves, where modelled drives are smaller than those that they stand for: the budget is that of an array of
     /// so much. The array's own if not given.
     budget_of: Option<Size>,
     /// How data that moves gets elsewhere; shadow-cloning if not given.
-    #[serde(default, deserialize_with = "migration")]
+    #[serde(default, deserialize_with = "word")]
     migration: Option<Migration>,
     /// Operations under way with which the queue counts as full, so that data leaves the module that most are for; the rule's if not given.
     queue: Option<NonZeroU32>,
@@ -122,19 +127,8 @@ pub struct ArraySection {
     links: Vec<Spanned<String>>,
 }
 
-fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rules>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
-}
-
-fn streams<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Streams>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
-}
-
-fn migration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Migration>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
-}
-
-fn until_full<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UntilFull>, D::Error> {
+/// A word that names a choice.
+fn word<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
@@ -432,6 +426,7 @@ impl ArraySection {
             || self.transient.is_some()
             || self.cleaning.is_some()
             || self.one_group_at_a_time
+            || self.copies_always
             || self.streams.is_some()
             || !self.media.is_empty()
             || self.autonomics.is_some()
@@ -451,7 +446,9 @@ impl ArraySection {
             {
                 Err(WrongArray::NoTurns)
             }
-            ArrayKind::Log(_) if self.transient.is_some() && !self.has_transient_area() => Err(WrongArray::Transient),
+            ArrayKind::Log(_) if self.of_copies().is_some() && !self.has_transient_area() => {
+                Err(WrongArray::NoCopies(self.of_copies().expect("just seen")))
+            }
             ArrayKind::Log(_) => Ok(()),
             ArrayKind::InPlace(_) if self.drives.is_none() || log_only => {
                 Err(WrongArray::InPlaceShape(self.preset.clone()))
@@ -467,6 +464,17 @@ impl ArraySection {
             ArrayKind::InPlace(_) => UntilFull::FullStripe,
         };
         self.protection.unwrap_or_else(of_preset).has_transient_area()
+    }
+
+    /// A key that is about copies, and so is of use only where these are made.
+    fn of_copies(&self) -> Option<&'static str> {
+        let given = [self.transient.is_some(), self.copies_always];
+        given.into_iter().zip(["transient", "copies-always"]).find_map(|(given, key)| given.then_some(key))
+    }
+
+    /// Whether copies are made where ending a stripe would be fewer bytes too.
+    pub(crate) fn copies_always(&self) -> bool {
+        self.copies_always
     }
 
     fn is_by_medium(&self) -> bool {

@@ -150,6 +150,7 @@ impl Store {
                     reactors: cores.len(),
                     autonomics: section.autonomics(raw),
                     one_group_at_a_time: section.cleans_one_group_at_a_time(),
+                    copies_always: section.copies_always(),
                     links: section.shared_links(modules),
                     ..OpenOptions::new(Arc::new(Silent))
                 };

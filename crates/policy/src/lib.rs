@@ -41,7 +41,7 @@ pub use pressure::{Pressure, PressureView};
 pub use rules::{ParseRulesError, Rules};
 pub use streams::{Streams, UnknownStreams};
 pub use throttle::Throttle;
-pub use two_phase::{Unfinished, Way, rows_to_convert};
+pub use two_phase::{Copying, Unfinished, Way, rows_to_convert};
 pub use until_full::{UnknownUntilFull, UntilFull};
 pub use victim::{Search, SegmentView, UnknownVictim, Victim, Worth};
 pub use whole_group::{WholeGroupView, destination, left_for_writers};

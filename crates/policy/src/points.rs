@@ -2,7 +2,7 @@
 
 use cygnus_types::{Medium, Nanos};
 
-use crate::{CleaningScope, FrontEnd, Health, LatencyRule, Pressure, Rules, Streams, Throttle, Victim};
+use crate::{CleaningScope, Copying, FrontEnd, Health, LatencyRule, Pressure, Rules, Streams, Throttle, Victim};
 
 /// Which columns hold parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Policies {
     pub autonomics: bool,
     /// Whether groups may be on different media: each has its lanes, its room and its cleaning, so that volumes can be kept to one.
     pub mixes_media: bool,
+    /// Which unfinished stripes are copied, in arrays that make copies.
+    pub copying: Copying,
 }
 
 impl Policies {
@@ -180,6 +182,7 @@ impl Preset {
             health: Health { errors: 64, growing: 8, slow: 24 },
             autonomics: false,
             mixes_media: false,
+            copying: Copying::WhereFewest,
         };
         match self {
             Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => shared,

@@ -53,6 +53,25 @@ impl Unfinished {
     }
 }
 
+/// Which stripes are made safe by copies, in arrays that make copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// Those for which copies are the fewest blocks: [`Unfinished::way`].
+    WhereFewest,
+    /// All that have parity, whatever that costs: what the rule is measured beside.
+    Always,
+}
+
+impl Copying {
+    /// What to do about a stripe.
+    pub fn way(self, of: Unfinished) -> Way {
+        match self {
+            Copying::Always if of.parity > 0 => Way::Copies,
+            Copying::Always | Copying::WhereFewest => of.way(),
+        }
+    }
+}
+
 /// How an unfinished stripe is made safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -127,6 +146,8 @@ mod tests {
         assert_eq!((beside.backing_up_writes(1, 0), beside.way()), (4, Way::Copies));
         // There is nothing to write copies to.
         assert_eq!(with(4, 0, 1, 1).way(), Way::End);
+        let always = [with(4, 1, 64, 16), with(4, 0, 1, 1)].map(|of| Copying::Always.way(of));
+        assert_eq!(always, [Way::Copies, Way::End]);
     }
 
     #[test]

@@ -3,57 +3,26 @@
 
 use std::sync::Arc;
 
-use loom::sync::{Condvar, Mutex};
 use loom::thread;
 
 use crate::plant::{Plant, try_all};
-use crate::wake::Wake;
+use crate::post::Inbox;
 
-const MESSAGES: u32 = 2;
-
-#[derive(Default)]
-struct Inbox {
-    wake: Wake,
-    queue: Mutex<u32>,
-    /// What wakes a reactor that sleeps.
-    rung: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Inbox {
-    fn post(&self) {
-        *self.queue.lock().expect("nobody panics") += 1;
-        if self.wake.mail_came() {
-            *self.rung.lock().expect("nobody panics") = true;
-            self.changed.notify_one();
-        }
-    }
-
-    fn drain(&self) -> u32 {
-        if self.wake.take_mail() { std::mem::take(&mut *self.queue.lock().expect("nobody panics")) } else { 0 }
-    }
-
-    fn sleep(&self) {
-        let mut rung = self.rung.lock().expect("nobody panics");
-        while !std::mem::take(&mut *rung) {
-            rung = self.changed.wait(rung).expect("nobody panics");
-        }
-    }
-}
+const MESSAGES: usize = 2;
 
 /// Runs the model. Swapped: the receiver looks into its queue and then says that it sleeps.
 pub fn run(plant: Plant) {
     try_all(plant, move || {
-        let inbox = Arc::new(Inbox::default());
+        let inbox = Arc::new(Inbox::new());
         let sender = {
             let inbox = inbox.clone();
-            thread::spawn(move || (0..MESSAGES).for_each(|_| inbox.post()))
+            thread::spawn(move || (0..MESSAGES).for_each(|_| inbox.post(())))
         };
         let mut received = 0;
         while received < MESSAGES {
             let last_look = (plant == Plant::Swapped).then(|| inbox.drain());
             inbox.wake.fall_asleep();
-            let found = last_look.unwrap_or_else(|| inbox.drain());
+            let found = last_look.unwrap_or_else(|| inbox.drain()).len();
             received += found;
             if found == 0 {
                 inbox.sleep();

@@ -1,6 +1,6 @@
 //! Each model holds, and fails with what is planted in it.
 
-use cygnus_threads::{Plant, changes, departures, mail, rows, stripes, tables, turns};
+use cygnus_threads::{Plant, changes, closing, departures, leaving, mail, room, rows, stripes, tables, turns};
 
 /// Runs a model with something planted, and wants it to fail.
 fn must_fail(model: fn(Plant), plant: Plant) {
@@ -36,4 +36,8 @@ models! {
     no_change_is_missed: changes::run, Relaxed, Swapped;
     what_is_told_to_be_written_is: stripes::run, Relaxed, Swapped;
     no_message_is_left_lying: mail::run, Relaxed, Swapped;
+    nobody_writes_in_a_group_that_has_left: leaving::run, Relaxed, Swapped;
+    a_helper_hears_that_the_array_closes: closing::helper, Relaxed, Swapped;
+    room_comes_back_when_a_checkpoint_ends: room::run, Swapped;
+    a_clean_end_covers_what_was_taken: closing::writer, Relaxed, Swapped;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{ArrayState, CheckpointRoot, KeptHeader, MemberDesc, MemberState, Superblock};
-use cygnus_policy::{HybridRule, LatencyRule, Policies};
+use cygnus_policy::{Copying, HybridRule, LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
 use cygnus_types::{BLOCK, GroupId, Medium, MemberIx, Nanos, SegmentId, Uuid, counted};
 
@@ -89,6 +89,8 @@ pub struct OpenOptions {
     pub hybrid: HybridRule,
     /// Whether a preset whose R-groups take turns never cleans a second group beside the first one, however late that makes it.
     pub one_group_at_a_time: bool,
+    /// Whether an array that makes copies of what is new in open stripes does so where ending a stripe would be fewer bytes too.
+    pub copies_always: bool,
 }
 
 impl OpenOptions {
@@ -107,6 +109,7 @@ impl OpenOptions {
             links: Vec::new(),
             hybrid: HybridRule::default(),
             one_group_at_a_time: false,
+            copies_always: false,
         }
     }
 }
@@ -420,6 +423,9 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let mut policies = policies_of(state)?;
     if options.one_group_at_a_time {
         policies.cleaning = policies.cleaning.one_at_a_time();
+    }
+    if options.copies_always {
+        policies.copying = Copying::Always;
     }
     let crew = Crew::new(options.reactors, options.segments_per_helper, &policies);
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;

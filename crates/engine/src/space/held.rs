@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use cygnus_types::Medium;
 
+use crate::space::meanwhile::Meanwhile;
+
 /// Blocks that may be held on each medium; `None`: no group that takes part is on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usable(pub [Option<u64>; Medium::ALL.len()]);
@@ -68,10 +70,8 @@ pub(crate) struct Held {
     elsewhere: Elsewhere,
     /// Those that they hold, those counted of which the data is lost.
     blocks: AtomicU64,
-    /// Whether a checkpoint is writing the maps.
-    map_is_written: AtomicBool,
-    /// Blocks unmapped since it began: it may have written them, and others that take their place come on top.
-    unmapped_meanwhile: AtomicU64,
+    /// Those that were unmapped while a checkpoint writes the maps.
+    meanwhile: Meanwhile,
 }
 
 impl Held {
@@ -83,8 +83,7 @@ impl Held {
             counts_media: AtomicBool::new(false),
             elsewhere: Elsewhere::default(),
             blocks: AtomicU64::new(0),
-            map_is_written: AtomicBool::new(false),
-            unmapped_meanwhile: AtomicU64::new(0),
+            meanwhile: Meanwhile::default(),
         };
         held.set_usable(usable);
         held
@@ -183,7 +182,7 @@ impl Held {
     /// Whether so many blocks more can be held at once.
     #[inline]
     pub(crate) fn has_room(&self, blocks: u64) -> bool {
-        self.blocks() + self.unmapped_meanwhile.load(Ordering::Relaxed) + blocks <= self.usable()
+        self.blocks() + self.meanwhile.unmapped() + blocks <= self.usable()
     }
 
     /// Whether one more can be held once the checkpoint under way has ended.
@@ -200,27 +199,24 @@ impl Held {
     /// One block less is held.
     #[inline]
     pub(crate) fn drop_one(&self) {
-        if self.map_is_written.load(Ordering::Relaxed) {
-            self.unmapped_meanwhile.fetch_add(1, Ordering::Relaxed);
-        }
+        self.meanwhile.one_is_unmapped();
         self.blocks.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether a checkpoint is writing the maps.
     pub(crate) fn is_map_written(&self) -> bool {
-        self.map_is_written.load(Ordering::Acquire)
+        self.meanwhile.is_map_written()
     }
 
     /// A checkpoint begins to write the maps. What it writes is bounded by what may be held: blocks that are unmapped
     /// from now on count until it has ended, for it comes by each address once and may meet what took their place too.
     pub(crate) fn begin_writing_maps(&self) {
-        self.map_is_written.store(true, Ordering::Release);
+        self.meanwhile.begin();
     }
 
     /// It has ended.
     pub(crate) fn end_writing_maps(&self) {
-        self.map_is_written.store(false, Ordering::Release);
-        self.unmapped_meanwhile.store(0, Ordering::Release);
+        self.meanwhile.end();
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod grown;
 pub(crate) mod held;
 pub(crate) mod looks;
 pub(crate) mod manager;
+pub(crate) mod meanwhile;
 pub(crate) mod newest;
 pub(crate) mod pins;
 pub(crate) mod protections;

@@ -39,9 +39,9 @@ fn rows_of_new(stripe: &Stripe) -> Vec<u32> {
     stripe.geometry().rows_of(stripe.backed_up().slots..stripe.used(), stripe.place.rows).collect()
 }
 
-/// What to do about so many new blocks of a stripe, which lie in these rows if their parity may be kept.
-fn way(stripe: &Stripe, new: u32, rows: Option<&[u32]>, described_beside: bool) -> Way {
-    let unfinished = Unfinished {
+/// What is to be weighed about so many new blocks of a stripe, which lie in these rows if their parity may be kept.
+fn unfinished(stripe: &Stripe, new: u32, rows: Option<&[u32]>, described_beside: bool) -> Unfinished {
+    Unfinished {
         data: stripe.place.columns.data,
         parity: stripe.place.columns.parity,
         new,
@@ -51,8 +51,7 @@ fn way(stripe: &Stripe, new: u32, rows: Option<&[u32]>, described_beside: bool) 
         buffered_rows: rows.map(|rows| rows.len() as u32),
         described_beside,
         is_converted: !stripe.heroes.is_empty(),
-    };
-    unfinished.way()
+    }
 }
 
 /// How the members of a group stand now.
@@ -210,7 +209,8 @@ impl Replicator {
         let rows = has_buffer.then(|| rows_of_new(stripe));
         let beside = self.beside().have_room(stripe.place.group, stripe.place.columns)
             && Backup::fits_beside(new as usize, (discards - done.discards) as usize);
-        let backed_up = match way(stripe, new, rows.as_deref(), beside) {
+        let unfinished = unfinished(stripe, new, rows.as_deref(), beside);
+        let backed_up = match self.reactor.shared.policies.copying.way(unfinished) {
             Way::End => return Step::Close,
             Way::Copies => self.back_up(stripe, standing, None, beside),
             Way::Parity => self.back_up(stripe, standing, rows.as_deref(), false),

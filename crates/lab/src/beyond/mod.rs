@@ -1,6 +1,9 @@
-//! Beyond the papers: the same comparison on drives that the papers did not have, where SWAN must break, and what more cores give.
+//! Beyond the papers: the same comparison on drives that the papers did not have, where SWAN must break, what more cores
+//! give, where copies stop paying, and what answers cost that wait for more than memory.
 
+mod acknowledged;
 mod cores;
+mod crossover;
 mod mechanisms;
 mod nvme;
 mod qlc;
@@ -8,7 +11,9 @@ mod regimes;
 mod rivals;
 mod utilisation;
 
+pub use acknowledged::AcknowledgedAt;
 pub use cores::Cores;
+pub use crossover::Crossover;
 pub use mechanisms::Mechanisms;
 pub use nvme::Nvme;
 pub use qlc::Qlc;

@@ -60,7 +60,10 @@ impl Placed {
                 let mut decade = decade_below(self.low * 1.000_001);
                 let mut ticks = Vec::new();
                 while decade <= self.high * 1.000_001 {
-                    ticks.push((decade, label(decade, decade)));
+                    // An axis may begin between two powers.
+                    if decade * 1.000_001 >= self.low {
+                        ticks.push((decade, label(decade, decade)));
+                    }
                     decade *= 10.0;
                 }
                 ticks
@@ -102,6 +105,11 @@ mod tests {
         assert_eq!(ticks(&Axis::linear(""), 800.0), ["0", "200", "400", "600", "800"]);
         assert_eq!(ticks(&Axis::linear(""), 0.9), ["0.0", "0.2", "0.4", "0.6", "0.8"]);
         assert_eq!(ticks(&Axis::logarithmic("").between(0.1, 100.0), 1.0), ["0.1", "1", "10", "100"]);
+        assert_eq!(
+            ticks(&Axis::logarithmic("").between(4.0, 1024.0), 9.0),
+            ["10", "100", "1000"],
+            "none before its beginning"
+        );
         assert_eq!(ticks(&Axis::nines(""), 1.0), ["0", "50", "90", "99", "99.9", "99.99"]);
     }
 

@@ -56,6 +56,8 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &beyond::Utilisation,
     &beyond::Mechanisms,
     &beyond::Cores,
+    &beyond::Crossover,
+    &beyond::AcknowledgedAt,
     &beyond::Regimes,
 ];
 

@@ -21,9 +21,9 @@ fn rivals() -> Vec<Case> {
     [Engine::Mdraid, Engine::ScalaRaid, Engine::StRaid].into_iter().flat_map(of).collect()
 }
 
-/// One, two and four cores: more than four are no faster than the drives.
-fn ours() -> [Case; 3] {
-    [1, 2, 4].map(|threads| Case::new(Engine::ScalaAfa, SEQUENTIAL).threads(threads))
+/// As many cores as rivals have threads. Those beyond four are no faster than the drives.
+fn ours() -> [Case; 5] {
+    THREADS.map(|threads| Case::new(Engine::ScalaAfa, SEQUENTIAL).threads(threads))
 }
 
 /// FusionRAID with one thread, ours with one and two.

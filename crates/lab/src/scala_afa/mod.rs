@@ -5,7 +5,7 @@
 //! ([`profiles`]). Volumes are at level `written`: a write is answered when it is on 1 + m members or in a whole stripe, as in the paper.
 
 mod amplification;
-mod common;
+pub(crate) mod common;
 mod fig10;
 mod fig11;
 mod fig12;

@@ -29,9 +29,9 @@ pub(crate) enum WrongArray {
         "one-group-at-a-time: only R-groups that take turns are cleaned side by side; choose preset = \"swan\", or leave it out"
     )]
     NoTurns,
-    /// Room for what the array does not do.
-    #[error("transient: this array makes no copies; set protection = \"two-phase\", or leave it out")]
-    Transient,
+    /// What is about copies, where none are made.
+    #[error("{0}: this array makes no copies; set protection = \"two-phase\", or leave it out")]
+    NoCopies(&'static str),
     /// Devices and chunks do not fit the level.
     #[error(transparent)]
     Layout(#[from] LayoutError),

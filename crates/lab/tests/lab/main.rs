@@ -1,6 +1,7 @@
 //! Scenarios, sweeps and experiments. One program, so that it is linked once and its tests run side by side.
 
 mod clients;
+mod copies;
 mod cores;
 mod disks;
 mod experiments;
