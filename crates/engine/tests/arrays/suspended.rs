@@ -273,7 +273,7 @@ fn members_that_fall_silent_while_the_array_is_opened_are_no_reason_to_write_any
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
         fill(&rt, &array.volume("v").unwrap(), 0).await;
     });
-    for after in [1, 3, 10, 40] {
+    for after in [1, 3, 10, 20] {
         let before: Vec<_> = disks.iter().map(|&disk| world.stats(disk).writes).collect();
         session(&world, &disks, |rt, devices| {
             let (world, disks) = (world.clone(), disks.clone());
