@@ -1,6 +1,6 @@
 //! A scenario file: what it may say, and checking that it makes sense.
 
-use cygnus_engine::{Autonomics, CreateOptions, Link, VolumeOptions};
+use cygnus_engine::{CreateOptions, Link, VolumeOptions};
 use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{AutonomicsRule, FrontEnd, Migration, Preset, Rules, Streams, UntilFull};
@@ -19,6 +19,7 @@ use crate::error::ScenarioError;
 use crate::fabric::{FabricSection, Modules, Network, NoNetwork};
 use crate::places;
 
+mod moves;
 mod sharing;
 mod wrong_array;
 
@@ -117,6 +118,8 @@ pub struct ArraySection {
     migration: Option<Migration>,
     /// Operations under way with which the queue counts as full, so that data leaves the module that most are for; the rule's if not given.
     queue: Option<NonZeroU32>,
+    /// Groups to which data may move at a time; 0: it goes to where clients write. The rule's if not given.
+    targets: Option<u32>,
     /// Which of its drives share a link, such as "nic0:d0,d1", where there is no fabric.
     #[serde(default)]
     links: Vec<Spanned<String>>,
@@ -446,6 +449,9 @@ impl ArraySection {
             ArrayKind::Log(_) if !self.moves_data() && self.of_moves().is_some() => {
                 Err(WrongArray::Stays(self.of_moves().expect("just seen")))
             }
+            ArrayKind::Log(_) if self.targets.is_some_and(|targets| targets > AutonomicsRule::MOST_TARGETS) => {
+                Err(WrongArray::Targets { most: AutonomicsRule::MOST_TARGETS })
+            }
             ArrayKind::Log(preset)
                 if self.one_group_at_a_time && preset.policies().front_end != FrontEnd::RotatingGroup =>
             {
@@ -476,38 +482,6 @@ impl ArraySection {
     /// Whether no second R-group is cleaned beside the first one.
     pub(crate) fn cleans_one_group_at_a_time(&self) -> bool {
         self.one_group_at_a_time
-    }
-
-    /// Whether data moves out of the way of contention.
-    fn moves_data(&self) -> bool {
-        let is_preset = matches!(self.kind(), ArrayKind::Log(preset) if preset.policies().autonomics);
-        self.autonomics.unwrap_or(is_preset)
-    }
-
-    /// A key that says how data moves, and so is of use only where data does.
-    fn of_moves(&self) -> Option<&'static str> {
-        let given = [self.budget_of.is_some(), self.migration.is_some(), self.queue.is_some()];
-        given.into_iter().zip(["budget-of", "migration", "queue"]).find_map(|(given, key)| given.then_some(key))
-    }
-
-    /// Whether data of an array of so many bytes of drives moves, and by which rule.
-    pub(crate) fn autonomics(&self, raw: u64) -> Autonomics {
-        match self.autonomics {
-            _ if self.of_moves().is_some() => Autonomics::By(self.rule_of_moves(raw)),
-            None => Autonomics::AsPreset,
-            Some(true) => Autonomics::On,
-            Some(false) => Autonomics::Off,
-        }
-    }
-
-    fn rule_of_moves(&self, raw: u64) -> AutonomicsRule {
-        let flash = self.budget_of.map_or(raw, |flash| flash.0);
-        let usual = AutonomicsRule::for_blocks(flash / BLOCK as u64);
-        AutonomicsRule {
-            migration: self.migration.unwrap_or(usual.migration),
-            queue: self.queue.map_or(usual.queue, NonZeroU32::get),
-            ..usual
-        }
     }
 
     /// Which drives share links, where that matters: modules of a cluster do.

@@ -106,6 +106,7 @@ impl Cleaner {
                         self.leave_all_to_checkpoint();
                     }
                     self.end_segments_of_helpers();
+                    self.end_segments_of_moves();
                     self.gave_nothing();
                     let nap = self.reactor.rt.sleep(LOOK_AGAIN);
                     either(changed, nap).await;
