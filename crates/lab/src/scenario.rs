@@ -1,6 +1,6 @@
 //! A scenario file: what it may say, and checking that it makes sense.
 
-use cygnus_engine::{CreateOptions, Link, VolumeOptions};
+use cygnus_engine::{Autonomics, CreateOptions, Link, VolumeOptions};
 use cygnus_format::{Raid, Raids};
 use cygnus_inplace::{Layout, LayoutError, Level};
 use cygnus_policy::{AutonomicsRule, FrontEnd, Migration, Preset, Rules, Streams, UntilFull};
@@ -114,11 +114,12 @@ pub struct ArraySection {
     /// so much. The array's own if not given.
     budget_of: Option<Size>,
     /// How data that moves gets elsewhere; shadow-cloning if not given.
-    #[serde(default, deserialize_with = "migration")]
+    #[serde(default, deserialize_with = "moves::migration")]
     migration: Option<Migration>,
     /// Operations under way with which the queue counts as full, so that data leaves the module that most are for; the rule's if not given.
     queue: Option<NonZeroU32>,
     /// Groups to which data may move at a time; 0: it goes to where clients write. The rule's if not given.
+    #[serde(default, deserialize_with = "moves::targets")]
     targets: Option<u32>,
     /// Which of its drives share a link, such as "nic0:d0,d1", where there is no fabric.
     #[serde(default)]
@@ -130,10 +131,6 @@ fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rules>, D::
 }
 
 fn streams<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Streams>, D::Error> {
-    String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
-}
-
-fn migration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Migration>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(de::Error::custom)
 }
 
@@ -449,9 +446,6 @@ impl ArraySection {
             ArrayKind::Log(_) if !self.moves_data() && self.of_moves().is_some() => {
                 Err(WrongArray::Stays(self.of_moves().expect("just seen")))
             }
-            ArrayKind::Log(_) if self.targets.is_some_and(|targets| targets > AutonomicsRule::MOST_TARGETS) => {
-                Err(WrongArray::Targets { most: AutonomicsRule::MOST_TARGETS })
-            }
             ArrayKind::Log(preset)
                 if self.one_group_at_a_time && preset.policies().front_end != FrontEnd::RotatingGroup =>
             {
@@ -482,6 +476,42 @@ impl ArraySection {
     /// Whether no second R-group is cleaned beside the first one.
     pub(crate) fn cleans_one_group_at_a_time(&self) -> bool {
         self.one_group_at_a_time
+    }
+
+    /// Whether data moves out of the way of contention.
+    fn moves_data(&self) -> bool {
+        let is_preset = matches!(self.kind(), ArrayKind::Log(preset) if preset.policies().autonomics);
+        self.autonomics.unwrap_or(is_preset)
+    }
+
+    /// A key that says how data moves, and so is of use only where data does.
+    fn of_moves(&self) -> Option<&'static str> {
+        let given = [self.budget_of.is_some(), self.migration.is_some(), self.queue.is_some(), self.targets.is_some()];
+        given
+            .into_iter()
+            .zip(["budget-of", "migration", "queue", "targets"])
+            .find_map(|(given, key)| given.then_some(key))
+    }
+
+    /// Whether data of an array of so many bytes of drives moves, and by which rule.
+    pub(crate) fn autonomics(&self, raw: u64) -> Autonomics {
+        match self.autonomics {
+            _ if self.of_moves().is_some() => Autonomics::By(self.rule_of_moves(raw)),
+            None => Autonomics::AsPreset,
+            Some(true) => Autonomics::On,
+            Some(false) => Autonomics::Off,
+        }
+    }
+
+    fn rule_of_moves(&self, raw: u64) -> AutonomicsRule {
+        let flash = self.budget_of.map_or(raw, |flash| flash.0);
+        let usual = AutonomicsRule::for_blocks(flash / BLOCK as u64);
+        AutonomicsRule {
+            migration: self.migration.unwrap_or(usual.migration),
+            queue: self.queue.map_or(usual.queue, NonZeroU32::get),
+            targets: self.targets.unwrap_or(usual.targets),
+            ..usual
+        }
     }
 
     /// Which drives share links, where that matters: modules of a cluster do.

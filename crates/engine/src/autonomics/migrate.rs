@@ -103,7 +103,9 @@ impl Migrating {
     fn write_anew(&self, data: &BufSlice) -> usize {
         let (rehomer, now) = (self.rehomer(), self.reactor.rt.now());
         // The target may be another one by now, or its group burdened.
-        let Some(lane) = rehomer.lane_to(&self.decided, now).filter(|_| !self.volume.is_gone()) else {
+        let Some(lane) =
+            rehomer.placing().lane_to(self.decided.to, self.decided.on, now).filter(|_| !self.volume.is_gone())
+        else {
             count(&rehomer.marks.counts.no_room, self.blocks as u64);
             return 0;
         };

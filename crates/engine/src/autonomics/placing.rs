@@ -5,15 +5,18 @@
 //! be granted one. Within its own group a block would get out of nobody's way: a stripe takes all columns. If the rule allows no
 //! targets, the only choice is the group in which the clients' log is.
 
+use std::rc::Rc;
+
 use cygnus_format::GroupState;
 use cygnus_policy::{ClusterView, Decision};
 use cygnus_runtime::DeviceIx;
 use cygnus_types::{GroupId, Medium, Nanos};
 
-use crate::autonomics::migrate::Decided;
-use crate::autonomics::rehome::{Asked, Rehomer};
+use crate::autonomics::marks::Marks;
+use crate::autonomics::sight::Sight;
 use crate::autonomics::steering::Steering;
 use crate::autonomics::targets::share_of_a_switch;
+use crate::reactor::Reactor;
 use crate::write::grant::Room;
 use crate::write::lane::{Lane, Slot};
 
@@ -24,11 +27,18 @@ pub(super) struct Choice {
     free: Option<Slot>,
 }
 
-impl Rehomer<'_> {
-    /// The groups to which blocks may go that were just read, where clusters are so and cold below this use of their bus.
-    pub(super) fn choice(&self, asked: &Asked, clusters: &[ClusterView], cold_below: u32, now: Nanos) -> Choice {
+/// See the module's text.
+pub(super) struct Placing<'a> {
+    pub reactor: &'a Rc<Reactor>,
+    pub marks: &'a Marks,
+    pub sight: &'a Sight,
+}
+
+impl Placing<'_> {
+    /// The groups to which blocks of a group may go, where clusters are so and cold below this use of their bus.
+    pub(super) fn choice(&self, of: GroupId, clusters: &[ClusterView], cold_below: u32, now: Nanos) -> Choice {
         let shared = &self.reactor.shared;
-        let from = shared.medium(asked.group);
+        let from = shared.medium(of);
         if self.marks.rule.targets == 0 {
             return Choice { groups: self.group_of_log(from, now).into_iter().collect(), free: None };
         }
@@ -44,7 +54,7 @@ impl Rehomer<'_> {
         };
         let steering = Steering::of(shared);
         let may_take = |&group: &GroupId| {
-            group != asked.group && shared.medium(group) == from && has_room(group) && !steering.is_burdened(group, now)
+            group != of && shared.medium(group) == from && has_room(group) && !steering.is_burdened(group, now)
         };
         Choice { groups: shared.groups_in(GroupState::InService).filter(may_take).collect(), free }
     }
@@ -134,21 +144,21 @@ impl Rehomer<'_> {
         is_ready
     }
 
-    /// The lane in which blocks go to where they are to go, if they have room there at once.
-    pub(super) fn lane_to(&self, decided: &Decided, now: Nanos) -> Option<Lane> {
+    /// The lane in which blocks on a medium go to where they are to go, if they have room there at once.
+    pub(super) fn lane_to(&self, to: Option<GroupId>, on: Medium, now: Nanos) -> Option<Lane> {
         if self.marks.rule.targets == 0 {
-            return self.group_of_log(decided.on, now).map(|_| Lane::Clients(decided.on));
+            return self.group_of_log(on, now).map(|_| Lane::Clients(on));
         }
-        let group = decided.to.filter(|&group| !Steering::of(&self.reactor.shared).is_burdened(group, now))?;
+        let group = to.filter(|&group| !Steering::of(&self.reactor.shared).is_burdened(group, now))?;
         let slot = self.sight.targets.slot_of(group)?;
         self.is_ready(slot, group).then_some(Lane::Moved(slot))
     }
 
     /// The cluster that blocks go to by a decision.
-    pub(super) fn cluster_given(&self, decided: &Decided) -> Option<usize> {
-        match decided.decision {
+    pub(super) fn cluster_given(&self, decision: &Decision, to: Option<GroupId>) -> Option<usize> {
+        match *decision {
             Decision::ToCluster { cluster, .. } => Some(cluster),
-            Decision::ToModule { .. } => decided.to.and_then(|group| self.clusters_of(group).next()),
+            Decision::ToModule { .. } => to.and_then(|group| self.clusters_of(group).next()),
             Decision::Fine | Decision::Stays { .. } => None,
         }
     }

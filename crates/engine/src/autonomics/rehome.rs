@@ -12,6 +12,7 @@ use cygnus_types::{GroupId, Nanos};
 
 use crate::autonomics::marks::Marks;
 use crate::autonomics::migrate::Decided;
+use crate::autonomics::placing::Placing;
 use crate::autonomics::sight::Sight;
 use crate::counters::{count, read};
 use crate::reactor::Reactor;
@@ -21,8 +22,8 @@ use crate::write::writer::Appended;
 
 /// How a device stood when it was asked for blocks.
 pub(crate) struct Asked {
-    pub(super) dev: DeviceIx,
-    pub(super) group: GroupId,
+    dev: DeviceIx,
+    group: GroupId,
     at: Nanos,
     ahead: DeviceLoad,
 }
@@ -40,6 +41,10 @@ impl<'a> Rehomer<'a> {
     pub(crate) fn of(reactor: &'a Rc<Reactor>) -> Option<Self> {
         let sight = reactor.sight.as_ref()?;
         Some(Self { reactor, marks: reactor.shared.marks.as_ref()?, sight })
+    }
+
+    pub(super) fn placing(&self) -> Placing<'a> {
+        Placing { reactor: self.reactor, marks: self.marks, sight: self.sight }
     }
 
     /// A device of a group is about to be asked for blocks.
@@ -74,8 +79,9 @@ impl<'a> Rehomer<'a> {
     fn decide(&self, asked: &Asked, cluster: usize, answered: &Answered, is_full: bool, now: Nanos) -> Decided {
         let times = self.sight.times(self.marks, cluster);
         let mut clusters: Vec<ClusterView> = self.sight.clusters(self.marks, now);
-        let choice = self.choice(asked, &clusters, times.cold_below(answered.pages), now);
-        let roomy = self.devices_in(&choice.groups);
+        let placing = self.placing();
+        let choice = placing.choice(asked.group, &clusters, times.cold_below(answered.pages), now);
+        let roomy = placing.devices_in(&choice.groups);
         let has_room = |dev: DeviceIx| roomy[usize::from(dev.0)];
         for (view, its) in clusters.iter_mut().zip(&self.marks.links.clusters) {
             view.has_room = its.devices.iter().any(|&dev| has_room(dev));
@@ -102,7 +108,7 @@ impl<'a> Rehomer<'a> {
             Decision::ToModule { module, .. } => &devices[module..=module],
             Decision::Fine | Decision::Stays { .. } => &[],
         };
-        let to = self.goes_to(&choice, its, now);
+        let to = placing.goes_to(&choice, its, now);
         Decided { decision, taken, on: self.reactor.shared.medium(asked.group), to }
     }
 
@@ -114,7 +120,7 @@ impl<'a> Rehomer<'a> {
     /// Moves the blocks as far as that is possible at once.
     fn move_all(&self, blocks: &Delivered<'_>, decided: &Decided, now: Nanos) {
         // Before the blocks are asked whether they may: those that stay for this reason need no rest.
-        let Some(lane) = self.lane_to(decided, now) else {
+        let Some(lane) = self.placing().lane_to(decided.to, decided.on, now) else {
             count(&self.marks.counts.no_room, blocks.blocks() as u64);
             return self.has_moved(decided, blocks.blocks(), 0);
         };
@@ -131,7 +137,7 @@ impl<'a> Rehomer<'a> {
             self.with_budget(|budget| budget.give_back(&self.marks.rule, decided.taken, unmoved));
         }
         self.marks.counts.decided(&decided.decision, moved as u32);
-        if let Some(cluster) = self.cluster_given(decided) {
+        if let Some(cluster) = self.placing().cluster_given(&decided.decision, decided.to) {
             self.marks.is_given(cluster, moved as u64);
         }
     }

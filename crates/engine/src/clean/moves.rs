@@ -3,21 +3,18 @@
 
 use std::rc::Rc;
 
-use crate::clean::cleaner::Cleaner;
 use crate::peers::ToOwner;
 use crate::reactor::Reactor;
 use crate::write::grant::Room;
 use crate::write::lane::Lane;
 
-impl Cleaner {
-    /// Writers wait, and nothing is worth cleaning: ends those of all reactors.
-    pub(super) fn end_segments_of_moves(&self) {
-        let reactor = self.reactor();
-        // Each time that one looks: a grant may have been on its way to its reactor the last time.
-        if reactor.home().space.borrow().moves_had_segments {
-            reactor.peers.tell_others(&reactor.rt, || ToOwner::EndMoves);
-            end_segments(reactor);
-        }
+/// On the home reactor: writers wait, and nothing is worth cleaning. Ends those of all reactors.
+pub(super) fn end_all_segments(reactor: &Rc<Reactor>) {
+    // Each time that one looks: a grant may have been on its way to its reactor the last time.
+    let had_any = reactor.home().space.borrow().moves_had_segments;
+    if had_any {
+        reactor.peers.tell_others(&reactor.rt, || ToOwner::EndMoves);
+        end_segments(reactor);
     }
 }
 

@@ -24,12 +24,6 @@ pub(crate) enum WrongArray {
     /// How data moves that does not.
     #[error("{0}: data stays in this array; set autonomics = true, or leave it out")]
     Stays(&'static str),
-    /// Data is to move to more groups at a time than have a place.
-    #[error("targets: at most {most}, or 0 for data that moves to where clients write")]
-    Targets {
-        /// As many as may be.
-        most: u32,
-    },
     /// A rule for groups that take turns.
     #[error(
         "one-group-at-a-time: only R-groups that take turns are cleaned side by side; choose preset = \"swan\", or leave it out"
