@@ -460,10 +460,16 @@ fn contention_lines(status: &AutonomicsStatus) -> Vec<String> {
         status.budget_per_day,
         blocks(status.budget_left)
     ));
+    if let Some(percent) = status.most_written_percent {
+        let times = format!("{}.{:02}", percent / 100, percent % 100);
+        lines.push(format!("wear: the member that was written most was written {times} times the mean"));
+    }
     lines.extend(status.links.iter().map(|link| {
         let state = if link.contended { "contended" } else { "free" };
+        let moved =
+            if link.moved_here > 0 { format!(", {} moved here", blocks(link.moved_here)) } else { String::new() };
         format!(
-            "link {} is {state} ({} of 100 requests met others): {}",
+            "link {} is {state} ({} of 100 requests met others{moved}): {}",
             link.name,
             link.contended_percent,
             link.members.join(", ")

@@ -269,6 +269,10 @@ pub struct AutonomicsStatus {
     pub budget_per_day: u64,
     /// Blocks that may be moved now, by what the first reactor has saved up.
     pub budget_left: u64,
+    /// How evenly members wear: what the one in service that was written most was written, in percent of the mean, since the array was
+    /// opened. 100: all alike. Absent if none was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_written_percent: Option<u64>,
 }
 
 impl AutonomicsStatus {
@@ -289,6 +293,8 @@ pub struct LinkStatus {
     pub contended_percent: u32,
     /// Paths of the members behind it.
     pub members: Vec<String>,
+    /// Blocks that have moved here, out of the way of others.
+    pub moved_here: u64,
 }
 
 /// A member whose group new writes avoid.

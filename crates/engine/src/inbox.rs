@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cygnus_runtime::Message;
 use cygnus_types::{BLOCK, ReactorId};
 
-use crate::clean::helpers;
+use crate::clean::{helpers, moves};
 use crate::peers::{Answer, Envelope, ToHome, ToOwner};
 use crate::reactor::Reactor;
 use crate::write::grant::Room;
@@ -40,9 +40,10 @@ impl Reactor {
 
     async fn answer_as_home(self: &Rc<Self>, from: ReactorId, question: ToHome) {
         match question {
-            ToHome::Grant { ticket, lane } => {
+            ToHome::Grant { ticket, lane, to } => {
+                let grant = self.grant_here(lane, to, from).await;
                 // Without an answer the asker waits; it only comes to that when the array closes.
-                if let Some(grant) = self.grant_here(lane, from).await {
+                if grant.is_some() || lane.is_granted_at_once() {
                     self.answer(from, ticket, Answer::Granted(grant));
                 }
             }
@@ -83,7 +84,7 @@ impl Reactor {
                     Replicator::of(&reactor).settle_for(round, closes).await;
                     if closes {
                         // What moves out of victims too, which are not given back before that is durable.
-                        reactor.drain(&[Lane::Beside]).await;
+                        reactor.drain(Lane::OF_HELPERS).await;
                     }
                     reactor.answer(from, ticket, Answer::Done);
                 });
@@ -130,6 +131,7 @@ impl Reactor {
                 });
             }
             ToOwner::EndRelocation => self.writer(Lane::Beside).borrow_mut().close_segments(self),
+            ToOwner::EndMoves => moves::end_segments(self),
             ToOwner::EndSegments { ticket } => {
                 self.end_segments();
                 let reactor = self.clone();

@@ -15,8 +15,8 @@ use crate::write::unflushed::Unflushed;
 
 /// A question for the home reactor.
 pub(crate) enum ToHome {
-    /// Space for a lane.
-    Grant { ticket: u64, lane: Lane },
+    /// Space for a lane, in that group if one is named.
+    Grant { ticket: u64, lane: Lane, to: Option<GroupId> },
     /// Make everything acknowledged so far durable.
     Flush { ticket: u64 },
     /// Something has become of a member that should be looked at. Needs no answer.
@@ -59,13 +59,16 @@ pub(crate) enum ToOwner {
     Empty { ticket: u64, seg: SegIx },
     /// End the segment that is filled with what moves out of victims. Needs no answer.
     EndRelocation,
+    /// End the segments that are filled with what moves out of the way of contention. Needs no answer.
+    EndMoves,
     /// End the segments that lie in a group, and give back those granted there and not begun.
     LeaveGroup { ticket: u64, group: GroupId },
 }
 
 /// The answer to a question.
 pub(crate) enum Answer {
-    Granted(Grant),
+    /// `None`: there is none for a lane that does not wait.
+    Granted(Option<Grant>),
     Flushed(Result<(), Fault>),
     /// `None`: they are on the devices.
     Blocks(Option<Box<[u8]>>),
@@ -77,7 +80,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    pub(crate) fn grant(self) -> Grant {
+    pub(crate) fn grant(self) -> Option<Grant> {
         let Self::Granted(grant) = self else { unreachable!("a grant was asked for") };
         grant
     }

@@ -189,6 +189,12 @@ sample = "1ms"
         let usual = AutonomicsRule::for_blocks(1 << 18);
         let by = Autonomics::By(AutonomicsRule { migration: Migration::Naive, queue: 1000, ..usual });
         assert_eq!(naively.arrays().next().map(|array| array.autonomics(1 << 30)), Some(by));
+        let with_clients =
+            with("raid = \"2+0\"", "raid = \"2+0\"\ntargets = 0").unwrap_or_else(|error| panic!("{error}"));
+        let by = Autonomics::By(AutonomicsRule { targets: 0, ..usual });
+        assert_eq!(with_clients.arrays().next().map(|array| array.autonomics(1 << 30)), Some(by));
+        let many = with("raid = \"2+0\"", "raid = \"2+0\"\ntargets = 9").expect_err("too many").to_string();
+        assert!(many.contains("targets: at most 8"), "{many}");
         let stays = with("raid = \"2+0\"", "raid = \"2+0\"\nautonomics = false\nbudget-of = \"16TiB\"");
         let error = stays.expect_err("nothing is to be paid for").to_string();
         assert!(error.starts_with("behind.toml:7:") && error.contains("budget-of: data stays"), "{error}");
@@ -197,6 +203,7 @@ sample = "1ms"
             with("raid = \"2+0\"", &keys).expect_err("nothing moves").to_string()
         };
         assert!(refused("migration = \"naive\"").contains("migration: data stays"));
+        assert!(refused("targets = 0").contains("targets: data stays"));
         assert!(refused("queue = 650").contains("queue: data stays"));
         assert!(refused("queue = 0").contains("nonzero"), "{}", refused("queue = 0"));
         assert!(refused("migration = \"slow\"").contains("it is shadow-cloning or naive"));

@@ -21,6 +21,7 @@ use crate::error::ScenarioError;
 use crate::fabric::{FabricSection, Modules, Network, NoNetwork};
 use crate::places;
 
+mod moves;
 mod sharing;
 mod wrong_array;
 
@@ -122,6 +123,9 @@ pub struct ArraySection {
     migration: Option<Migration>,
     /// Operations under way with which the queue counts as full, so that data leaves the module that most are for; the rule's if not given.
     queue: Option<NonZeroU32>,
+    /// Groups to which data may move at a time; 0: it goes to where clients write. The rule's if not given.
+    #[serde(default, deserialize_with = "moves::targets")]
+    targets: Option<u32>,
     /// Which of its drives share a link, such as "nic0:d0,d1", where there is no fabric.
     #[serde(default)]
     links: Vec<Spanned<String>>,
@@ -494,8 +498,11 @@ impl ArraySection {
 
     /// A key that says how data moves, and so is of use only where data does.
     fn of_moves(&self) -> Option<&'static str> {
-        let given = [self.budget_of.is_some(), self.migration.is_some(), self.queue.is_some()];
-        given.into_iter().zip(["budget-of", "migration", "queue"]).find_map(|(given, key)| given.then_some(key))
+        let given = [self.budget_of.is_some(), self.migration.is_some(), self.queue.is_some(), self.targets.is_some()];
+        given
+            .into_iter()
+            .zip(["budget-of", "migration", "queue", "targets"])
+            .find_map(|(given, key)| given.then_some(key))
     }
 
     /// Whether data of an array of so many bytes of drives moves, and by which rule.
@@ -514,6 +521,7 @@ impl ArraySection {
         AutonomicsRule {
             migration: self.migration.unwrap_or(usual.migration),
             queue: self.queue.map_or(usual.queue, NonZeroU32::get),
+            targets: self.targets.unwrap_or(usual.targets),
             ..usual
         }
     }

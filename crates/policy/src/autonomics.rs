@@ -65,6 +65,9 @@ pub struct AutonomicsRule {
     pub migration: Migration,
     /// Reads for naive migrations that may be under way, so that what they hold of memory has a bound.
     pub migrations: u32,
+    /// Groups to which blocks may move at a time, each with an open segment of its own: at most [`AutonomicsRule::MOST_TARGETS`]. Zero:
+    /// blocks move to where clients' writes go.
+    pub targets: u32,
 }
 
 /// Program and erase cycles that flash of the paper's day stands, and for how long it should last; a quarter of that may be ours.
@@ -76,6 +79,9 @@ const SECONDS_A_DAY: u64 = 86_400;
 const NANOS_A_DAY: u128 = 86_400 * 1_000_000_000;
 
 impl AutonomicsRule {
+    /// Targets at a time: as many as clusters are hot at most in the paper's Figure 12, so that each may have one of its own.
+    pub const MOST_TARGETS: u32 = 8;
+
     /// Of an array of so many blocks. A third of the clients' writes on top is what the paper calls its worst case (34 %).
     pub fn for_blocks(blocks: u64) -> Self {
         let writes_per_day = (u128::from(blocks) * u128::from(CYCLES) / u128::from(LIFETIME_DAYS * OUR_SHARE)) as u64;
@@ -100,14 +106,16 @@ impl AutonomicsRule {
             migration: Migration::ShadowCloning,
             // The paper has no figure. A tenth of its queue: clients' requests are to be the most of what is under way.
             migrations: 65,
+            targets: Self::MOST_TARGETS,
         }
     }
 
-    /// The rule for one of so many who decide side by side. Each has an equal part of the budget, exactly, of the queue, and of the
-    /// reads for naive migrations.
+    /// The rule for one of so many who decide side by side. Each has an equal part of the budget, exactly, of the queue, of the reads for
+    /// naive migrations, and of the targets.
     pub fn for_one_of(self, deciders: u32) -> Self {
         let part = |of: u32| (of / deciders).max(1);
-        Self { deciders, queue: part(self.queue), migrations: part(self.migrations), ..self }
+        let targets = if self.targets == 0 { 0 } else { part(self.targets.min(Self::MOST_TARGETS)) };
+        Self { deciders, queue: part(self.queue), migrations: part(self.migrations), targets, ..self }
     }
 
     /// What so many blocks cost of one decider's part of the budget, in hundredths of a block of the whole budget: who has a third of
@@ -274,6 +282,15 @@ pub struct ClusterView {
     pub heat: ClusterHeat,
     /// Whether there is room for more data.
     pub has_room: bool,
+    /// Blocks that have moved here. Clusters that are equally cold are given as many.
+    pub given: u64,
+}
+
+impl ClusterView {
+    /// Whether the bus is used less than this, in thousandths, and the cluster is not hot.
+    pub fn is_cold(&self, below: u32) -> bool {
+        !self.heat.is_hot() && self.bus_milli < below
+    }
 }
 
 /// What is known of a module of a cluster.
@@ -541,7 +558,7 @@ impl Surroundings<'_> {
         let is_fit = |&(n, cluster): &(usize, &ClusterView)| {
             n != self.here
                 && cluster.switch == self.clusters[self.here].switch
-                && cluster.bus_milli < bound
+                && cluster.is_cold(bound)
                 && cluster.has_room
                 && cluster.heat.has_rested(rule, self.now)
         };
@@ -549,7 +566,7 @@ impl Surroundings<'_> {
             .iter()
             .enumerate()
             .filter(is_fit)
-            .min_by_key(|(n, cluster)| (cluster.bus_milli, *n))
+            .min_by_key(|(n, cluster)| (cluster.bus_milli, cluster.given, *n))
             .map(|(n, _)| n)
     }
 }

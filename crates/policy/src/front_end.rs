@@ -39,6 +39,11 @@ impl GroupView {
         self.left() > 0
     }
 
+    /// Whether what moves out of the way of contention may open a segment here: it leaves one to clients.
+    pub fn has_room_for_moves(&self) -> bool {
+        self.left() > 1
+    }
+
     /// Whether the group has enough to give that it is worth making it the front-end.
     pub fn may_take_over(&self) -> bool {
         self.writable() && self.left() * TAKE_OVER_SHARE >= self.segments

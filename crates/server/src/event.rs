@@ -20,6 +20,8 @@ pub enum ServerEvent<'a> {
     SharedLink(&'a SharedLink),
     /// What a member's way to this machine is, Linux does not tell.
     WayUnknown { member: &'a str, why: &'a str },
+    /// All members share the only link.
+    OneLinkForAll(&'a SharedLink),
     /// Links were looked for, and none was found.
     NoSharedLink { alone: usize, unknown: usize },
     /// Requests to a volume are being written down.
@@ -67,7 +69,8 @@ impl ServerEvent<'_> {
             Self::Recording { .. } | Self::Stopping { .. } | Self::Stopped { .. } | Self::Session(_) => Weight::Line,
             Self::ControlLost { .. } => Weight::Line,
             Self::Oddity(_) | Self::RecordingEnds { .. } | Self::AddressLost(_) => Weight::Warning,
-            Self::ControlRenewed { .. } | Self::NotRemembered(_) | Self::NowhereToMove { .. } => Weight::Warning,
+            Self::ControlRenewed { .. } | Self::NotRemembered(_) => Weight::Warning,
+            Self::NowhereToMove { .. } | Self::OneLinkForAll(_) => Weight::Warning,
         }
     }
 
@@ -97,6 +100,13 @@ impl fmt::Display for ServerEvent<'_> {
                     "{member} counts as behind a link of its own, for its way to this machine is not known: {why}"
                 )
             }
+            Self::OneLinkForAll(link) => write!(
+                f,
+                "all members are behind link {}, so nothing can move out of the way there: wherever it went, the link would be the same. \
+                 If they share less than that, declare what they do with --link NAME:MEMBERS; else put some members behind another \
+                 link, or leave --link auto out, and each member counts by itself",
+                link.name
+            ),
             Self::NoSharedLink { alone, unknown } => write!(
                 f,
                 "no link was found that members share: the ways of {alone} are known and have nothing in common, those of {unknown} \

@@ -5,7 +5,7 @@ use crate::event::ServerEvent;
 use crate::log::ServerLog;
 use crate::options::Options;
 use cygnus_engine::{ArrayError, Link, LinkError};
-use cygnus_host::links::{Machine, Proposal};
+use cygnus_host::links::{Machine, Proposal, SharedLink};
 use cygnus_policy::Preset;
 
 /// What an array's devices share: as declared, and as found if that is wanted. What is found is told, and what is not.
@@ -29,6 +29,9 @@ pub(crate) fn links<'a>(
     let undeclared = devices.filter(|device| !is_declared(device, &options.links));
     let found = Machine::this().shared_links(undeclared);
     tell(&found, log);
+    if let Some(link) = one_for_all(&found).filter(|_| options.links.is_empty()) {
+        log.tell(&ServerEvent::OneLinkForAll(link));
+    }
     links.extend(found.links.into_iter().map(|link| Link {
         name: link.name,
         devices: link.members,
@@ -44,6 +47,14 @@ fn is_declared(device: &str, links: &[Link]) -> bool {
     links.iter().flat_map(|link| &link.devices).any(|named| named == device || Some(&**named) == short)
 }
 
+/// The link that all members share, if they do.
+fn one_for_all(found: &Proposal) -> Option<&SharedLink> {
+    match &found.links[..] {
+        [link] if found.alone.is_empty() && found.unknown.is_empty() => Some(link),
+        _ => None,
+    }
+}
+
 fn tell(found: &Proposal, log: &ServerLog) {
     found.links.iter().for_each(|link| log.tell(&ServerEvent::SharedLink(link)));
     for (member, why) in &found.unknown {
@@ -57,6 +68,25 @@ fn tell(found: &Proposal, log: &ServerLog) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cygnus_host::links::Hop;
+
+    #[test]
+    fn one_link_for_all_members_is_told_apart_from_several_and_from_unknown_ways() {
+        let hop = |device: &str| Hop::Interface(device.into());
+        let found = |ways: &[(&str, Option<&str>)]| {
+            let way = |&(member, by): &(&str, Option<&str>)| {
+                (member.to_owned(), by.map(|by| vec![hop(by)]).ok_or_else(|| "a file".to_owned()))
+            };
+            let proposal = Proposal::of(ways.iter().map(way).collect());
+            one_for_all(&proposal).map(|link| ServerEvent::OneLinkForAll(link).to_string())
+        };
+        let all = found(&[("a", Some("eth0")), ("b", Some("eth0"))]).expect("one link");
+        assert!(all.contains("nothing can move out of the way there") && all.contains("--link NAME:MEMBERS"), "{all}");
+        assert_eq!(found(&[("a", Some("eth0")), ("b", Some("eth0")), ("c", None)]), None);
+        assert_eq!(found(&[("a", Some("eth0")), ("b", Some("eth0")), ("c", Some("eth1"))]), None);
+        let two = [("a", Some("eth0")), ("b", Some("eth0")), ("c", Some("eth1")), ("d", Some("eth1"))];
+        assert_eq!(found(&two), None);
+    }
 
     #[test]
     fn what_was_declared_is_not_looked_for() {

@@ -18,6 +18,8 @@ pub(crate) fn rule(migration: Migration) -> AutonomicsRule {
     AutonomicsRule {
         migration,
         migrations: 3,
+        // So few that groups take each other's places; where groups are emptied as a whole, there are none at all.
+        targets: 2,
         rest: REST,
         look_after: 4,
         few: 2,

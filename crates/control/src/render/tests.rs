@@ -151,6 +151,7 @@ fn what_is_done_about_contention_is_told_with_its_reasons() {
         contended: true,
         contended_percent: 63,
         members: vec!["/dev/a".into(), "/dev/b".into()],
+        moved_here: 3,
     };
     let avoided = AvoidedStatus { member: "/dev/a".into(), why: "its link is contended".into() };
     let autonomics = AutonomicsStatus {
@@ -164,6 +165,7 @@ fn what_is_done_about_contention_is_told_with_its_reasons() {
         read_around: 40,
         budget_percent: 34,
         budget_left: 1,
+        most_written_percent: Some(107),
         ..AutonomicsStatus::default()
     };
     let text = array(&ArrayStatus { autonomics: Some(autonomics), ..tank(&[]) }, Paint::Plain);
@@ -177,7 +179,8 @@ them, 6 stayed, for no member behind the same link has much less to do
              19 blocks read once more for their move (naive migration), from where others are in the way
              40 blocks read around it
              budget: 34 for each 100 written, or 0 a day if that is more; 1 block saved up
-             link nic0 is contended (63 of 100 requests met others): /dev/a, /dev/b
+             wear: the member that was written most was written 1.07 times the mean
+             link nic0 is contended (63 of 100 requests met others, 3 blocks moved here): /dev/a, /dev/b
              new writes avoid the group of /dev/a: its link is contended
 ";
     assert!(text.contains(expect), "{text}");

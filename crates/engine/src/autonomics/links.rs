@@ -3,6 +3,7 @@
 //! Devices that somebody named as sharing a link are a cluster; every other device is one by itself. A link is a property of devices
 //! and not of the members' seats in the array, so a spare that takes over brings its own link with it.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use cygnus_policy::PageTimes;
@@ -174,6 +175,11 @@ impl Links {
     /// The cluster of a device.
     pub(crate) fn cluster_of(&self, dev: DeviceIx) -> Option<usize> {
         self.of_device.get(usize::from(dev.0)).copied().flatten()
+    }
+
+    /// Switches that links are below.
+    pub(crate) fn switches(&self) -> usize {
+        self.clusters.iter().map(|cluster| cluster.switch).collect::<BTreeSet<_>>().len()
     }
 
     /// Numbers that devices have, or more.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cygnus_policy::{AutonomicsRule, Decision, DecisionCounts, OutcomeCounts};
 use cygnus_runtime::DeviceIx;
-use cygnus_types::{Lba, Nanos, VolumeId};
+use cygnus_types::{GroupId, Lba, Nanos, VolumeId};
 
 use crate::autonomics::links::Links;
 use crate::counters::{count, read};
@@ -31,8 +31,14 @@ pub(crate) struct Marks {
     /// Why, for people.
     why: Mutex<BTreeMap<DeviceIx, String>>,
     moved_at: Box<[AtomicU64]>,
+    /// Blocks that have moved there, by cluster.
+    given: Box<[AtomicU64]>,
+    /// A bit for each group that would give a segment to what moves, as the home reactor last knew.
+    roomy: AtomicU64,
     pub counts: Counts,
 }
+
+const _: () = assert!(cygnus_format::MAX_GROUPS <= u64::BITS as usize);
 
 /// What became of blocks for one reason.
 #[derive(Default)]
@@ -117,10 +123,33 @@ impl Marks {
             burdened_until: zeros(links.device_numbers()),
             why: Mutex::default(),
             moved_at: zeros(REMEMBERED),
+            given: zeros(links.clusters.len()),
+            // Until the home reactor has looked: who asks in vain is told so.
+            roomy: AtomicU64::new(u64::MAX),
             counts: Counts::default(),
             links,
             rule,
         }
+    }
+
+    /// These groups, and no others, would give a segment to what moves.
+    pub(crate) fn have_room(&self, groups: impl Iterator<Item = GroupId>) {
+        self.roomy.store(groups.fold(0, |bits, group| bits | 1 << group.index()), Ordering::Relaxed);
+    }
+
+    /// Whether a group would give a segment to what moves.
+    pub(crate) fn has_room(&self, group: GroupId) -> bool {
+        self.roomy.load(Ordering::Relaxed) >> group.index() & 1 == 1
+    }
+
+    /// So many blocks have moved to a cluster.
+    pub(crate) fn is_given(&self, cluster: usize, blocks: u64) {
+        count(&self.given[cluster], blocks);
+    }
+
+    /// Blocks that have moved to a cluster.
+    pub(crate) fn given(&self, cluster: usize) -> u64 {
+        read(&self.given[cluster])
     }
 
     /// A reactor finds a cluster hot.

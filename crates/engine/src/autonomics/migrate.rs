@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cygnus_format::Place;
 use cygnus_policy::{Decision, Taken};
 use cygnus_runtime::BufSlice;
-use cygnus_types::{BLOCK, Lba, Medium};
+use cygnus_types::{BLOCK, GroupId, Lba, Medium};
 
 use crate::autonomics::rehome::Rehomer;
 use crate::counters::count;
@@ -23,6 +23,8 @@ pub(super) struct Decided {
     pub taken: Taken,
     /// The medium that the blocks are on, and stay on.
     pub on: Medium,
+    /// The group to which they go, if they do.
+    pub to: Option<GroupId>,
 }
 
 /// Blocks on their way. What they need is owned: the client's request may be over before they are there.
@@ -100,14 +102,16 @@ impl Migrating {
     /// Writes what may still move, at once; says how many blocks did.
     fn write_anew(&self, data: &BufSlice) -> usize {
         let (rehomer, now) = (self.rehomer(), self.reactor.rt.now());
-        // The clients' stripe may be in another group by now.
-        if self.volume.is_gone() || rehomer.target(self.decided.on, now).is_none() {
-            count(&rehomer.marks.counts.no_room, 1);
+        // The target may be another one by now, or its group burdened.
+        let Some(lane) =
+            rehomer.placing().lane_to(self.decided.to, self.decided.on, now).filter(|_| !self.volume.is_gone())
+        else {
+            count(&rehomer.marks.counts.no_room, self.blocks as u64);
             return 0;
-        }
+        };
         let blocks = Delivered { volume: &self.volume, lba: self.lba, place: self.place, data };
         let moves =
-            |piece: &&Range<usize>| rehomer.may_write(&blocks, piece) && rehomer.write_anew(&blocks, piece, now);
+            |piece: &&Range<usize>| rehomer.may_write(&blocks, piece) && rehomer.write_anew(&blocks, piece, lane, now);
         self.pieces.iter().filter(moves).map(Range::len).sum()
     }
 }

@@ -1,19 +1,19 @@
 //! Blocks that a read has just brought are written anew elsewhere, if they come from where others are in the way (shadow cloning:
 //! Triple-A, section 4.2). They are in memory anyway; a move costs its write, and the map takes it only if nobody has written the
-//! block meanwhile, as with every relocation. They go where clients' writes go, which avoid those groups too. Where the rule asks for
+//! block meanwhile, as with every relocation. Where to is the rule's choice ([`crate::autonomics::placing`]). Where the rule asks for
 //! naive migration, they are read once more for it instead ([`crate::autonomics::migrate`]).
 
 use std::ops::Range;
 use std::rc::Rc;
 
-use cygnus_policy::{Answered, Carried, ClusterView, Decision, Migration, ModuleView, Surroundings, Taken};
+use cygnus_policy::{Answered, Carried, ClusterView, Decision, Migration, ModuleView, Surroundings};
 use cygnus_runtime::{DeviceIx, DeviceLoad};
-use cygnus_types::{GroupId, Medium, Nanos};
+use cygnus_types::{GroupId, Nanos};
 
 use crate::autonomics::marks::Marks;
 use crate::autonomics::migrate::Decided;
+use crate::autonomics::placing::Placing;
 use crate::autonomics::sight::Sight;
-use crate::autonomics::steering::Steering;
 use crate::counters::{count, read};
 use crate::reactor::Reactor;
 use crate::read::delivered::Delivered;
@@ -23,7 +23,7 @@ use crate::write::writer::Appended;
 /// How a device stood when it was asked for blocks.
 pub(crate) struct Asked {
     dev: DeviceIx,
-    from: Medium,
+    group: GroupId,
     at: Nanos,
     ahead: DeviceLoad,
 }
@@ -43,9 +43,13 @@ impl<'a> Rehomer<'a> {
         Some(Self { reactor, marks: reactor.shared.marks.as_ref()?, sight })
     }
 
-    /// A device of a group on this medium is about to be asked for blocks.
-    pub(crate) fn asks(&self, dev: DeviceIx, from: Medium) -> Asked {
-        Asked { dev, from, at: self.reactor.rt.now(), ahead: self.reactor.rt.load(dev) }
+    pub(super) fn placing(&self) -> Placing<'a> {
+        Placing { reactor: self.reactor, marks: self.marks, sight: self.sight }
+    }
+
+    /// A device of a group is about to be asked for blocks.
+    pub(crate) fn asks(&self, dev: DeviceIx, group: GroupId) -> Asked {
+        Asked { dev, group, at: self.reactor.rt.now(), ahead: self.reactor.rt.load(dev) }
     }
 
     /// It has delivered them.
@@ -62,8 +66,8 @@ impl<'a> Rehomer<'a> {
             pages: blocks.blocks() as u32,
             module_was_free: asked.ahead.requests == 0,
         };
-        let (decision, taken) = self.decide(asked, cluster, &answered, is_full, now);
-        let decided = Decided { decision, taken, on: asked.from };
+        let decided = self.decide(asked, cluster, &answered, is_full, now);
+        let decision = decided.decision;
         match (decision, self.marks.rule.migration) {
             (Decision::Stays { .. } | Decision::Fine, _) => self.marks.counts.decided(&decision, answered.pages),
             (_, Migration::ShadowCloning) => self.move_all(blocks, &decided, now),
@@ -71,19 +75,17 @@ impl<'a> Rehomer<'a> {
         }
     }
 
-    /// What becomes of the blocks, and what of the budget is spent on that.
-    fn decide(
-        &self,
-        asked: &Asked,
-        cluster: usize,
-        answered: &Answered,
-        is_full: bool,
-        now: Nanos,
-    ) -> (Decision, Taken) {
-        let target = self.target(asked.from, now);
-        let has_room = |dev| self.is_in(target, dev);
-        let clusters: Vec<ClusterView> = self.sight.clusters(self.marks, has_room, now);
+    /// What becomes of the blocks, where they go, and what of the budget is spent on that.
+    fn decide(&self, asked: &Asked, cluster: usize, answered: &Answered, is_full: bool, now: Nanos) -> Decided {
         let times = self.sight.times(self.marks, cluster);
+        let mut clusters: Vec<ClusterView> = self.sight.clusters(self.marks, now);
+        let placing = self.placing();
+        let choice = placing.choice(asked.group, &clusters, times.cold_below(answered.pages), now);
+        let roomy = placing.devices_in(&choice.groups);
+        let has_room = |dev: DeviceIx| roomy[usize::from(dev.0)];
+        for (view, its) in clusters.iter_mut().zip(&self.marks.links.clusters) {
+            view.has_room = its.devices.iter().any(|&dev| has_room(dev));
+        }
         let around = Surroundings { clusters: &clusters, here: cluster, times, now };
         let devices = &self.marks.links.clusters[cluster].devices;
         let load = |dev| if dev == asked.dev { asked.ahead } else { self.reactor.rt.load(dev) };
@@ -91,7 +93,7 @@ impl<'a> Rehomer<'a> {
         let modules: Vec<ModuleView> = devices.iter().map(view).collect();
         let module = devices.iter().position(|&dev| dev == asked.dev).expect("it is in its cluster");
         let rule = self.sight.rule();
-        self.with_budget(|budget| {
+        let (decision, taken) = self.with_budget(|budget| {
             let decision = match rule.after_read(&around, answered, budget) {
                 Decision::Fine => {
                     let data = (module, answered.pages, Carried::Read);
@@ -100,22 +102,14 @@ impl<'a> Rehomer<'a> {
                 decision => decision,
             };
             (decision, budget.last_taken())
-        })
-    }
-
-    /// The group that blocks of a medium would go to now, if there is one that is worth it.
-    pub(super) fn target(&self, from: Medium, now: Nanos) -> Option<GroupId> {
-        let mut writer = self.reactor.writer(Lane::Clients(from)).borrow_mut();
-        writer.leave_burdened(self.reactor);
-        let group = writer.next_group(self.reactor)?;
-        (!Steering::of(&self.reactor.shared).is_burdened(group, now)).then_some(group)
-    }
-
-    fn is_in(&self, group: Option<GroupId>, dev: DeviceIx) -> bool {
-        let shared = &self.reactor.shared;
-        let is_its =
-            |group| (0..shared.layout.width(group)).any(|column| shared.member(group, column).1.device() == Some(dev));
-        group.is_some_and(is_its)
+        });
+        let its = match decision {
+            Decision::ToCluster { cluster, .. } => &self.marks.links.clusters[cluster].devices[..],
+            Decision::ToModule { module, .. } => &devices[module..=module],
+            Decision::Fine | Decision::Stays { .. } => &[],
+        };
+        let to = placing.goes_to(&choice, its, now);
+        Decided { decision, taken, on: self.reactor.shared.medium(asked.group), to }
     }
 
     fn with_budget<T>(&self, act: impl FnOnce(&mut cygnus_policy::WriteBudget) -> T) -> T {
@@ -125,7 +119,13 @@ impl<'a> Rehomer<'a> {
 
     /// Moves the blocks as far as that is possible at once.
     fn move_all(&self, blocks: &Delivered<'_>, decided: &Decided, now: Nanos) {
-        let moves = |piece: &Range<usize>| self.may_leave(blocks, piece, now) && self.write_anew(blocks, piece, now);
+        // Before the blocks are asked whether they may: those that stay for this reason need no rest.
+        let Some(lane) = self.placing().lane_to(decided.to, decided.on, now) else {
+            count(&self.marks.counts.no_room, blocks.blocks() as u64);
+            return self.has_moved(decided, blocks.blocks(), 0);
+        };
+        let moves =
+            |piece: &Range<usize>| self.may_leave(blocks, piece, now) && self.write_anew(blocks, piece, lane, now);
         let moved = blocks.pieces().filter(moves).map(|piece| piece.len()).sum();
         self.has_moved(decided, blocks.blocks(), moved);
     }
@@ -137,6 +137,9 @@ impl<'a> Rehomer<'a> {
             self.with_budget(|budget| budget.give_back(&self.marks.rule, decided.taken, unmoved));
         }
         self.marks.counts.decided(&decided.decision, moved as u32);
+        if let Some(cluster) = self.placing().cluster_given(&decided.decision, decided.to) {
+            self.marks.is_given(cluster, moved as u64);
+        }
     }
 
     /// Whether a piece of them may move, after which it rests.
@@ -163,11 +166,9 @@ impl<'a> Rehomer<'a> {
         has_room
     }
 
-    /// Writes a piece of them where clients' writes go.
-    pub(super) fn write_anew(&self, blocks: &Delivered<'_>, piece: &Range<usize>, now: Nanos) -> bool {
+    /// Writes a piece of them to a lane.
+    pub(super) fn write_anew(&self, blocks: &Delivered<'_>, piece: &Range<usize>, lane: Lane, now: Nanos) -> bool {
         let (shared, volume, lba) = (&self.reactor.shared, blocks.volume.id, blocks.lba.plus(piece.start as u64));
-        // It does not change its medium.
-        let lane = Lane::Clients(shared.medium(blocks.place.group));
         let appended = blocks.rehome(self.reactor, piece.clone(), lane);
         if appended == Appended::Done {
             self.marks.has_moved(volume, lba, piece.len(), now);

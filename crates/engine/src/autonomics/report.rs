@@ -56,6 +56,8 @@ pub struct ClusterStatus {
     pub hot: bool,
     /// How many of a hundred did, by the home reactor's last look.
     pub contended_percent: u32,
+    /// Blocks that have moved here out of the way of others.
+    pub given: u64,
     /// Members behind it.
     pub members: Vec<LinkedMember>,
 }
@@ -111,6 +113,7 @@ fn clusters(reactor: &Reactor, marks: &Marks, now: Nanos) -> Vec<ClusterStatus> 
             name: cluster.name.clone(),
             hot: marks.is_hot(at, now),
             contended_percent: heat.contended_milli() / 10,
+            given: marks.given(at),
             members: members.collect(),
         });
     }

@@ -14,6 +14,7 @@ use cygnus_runtime::{DeviceIo, DeviceIx, DeviceLoad, IoClass};
 use cygnus_types::{BLOCK, Nanos};
 
 use crate::autonomics::marks::Marks;
+use crate::autonomics::targets::Targets;
 
 /// Reads up to this many blocks tell what a page takes; longer ones tell of their length.
 const TELLING_BLOCKS: u64 = 16;
@@ -67,6 +68,7 @@ pub(crate) struct Sight {
     told: Cell<u64>,
     /// Reads for naive migrations under way.
     migrations: Cell<u32>,
+    pub targets: Targets,
 }
 
 impl Sight {
@@ -81,6 +83,7 @@ impl Sight {
             budget: RefCell::new(WriteBudget::begun(now)),
             told: Cell::new(0),
             migrations: Cell::new(0),
+            targets: Targets::default(),
         }
     }
 
@@ -231,12 +234,12 @@ impl Sight {
         is_known.then(|| self.times(marks, cluster))
     }
 
-    /// All clusters as the rule sees them; `has_room`: whether this reactor's next blocks go there.
-    pub(crate) fn clusters(&self, marks: &Marks, has_room: impl Fn(DeviceIx) -> bool, now: Nanos) -> Vec<ClusterView> {
+    /// All clusters as the rule sees them, but for whether they have room, which this knows nothing of.
+    pub(crate) fn clusters(&self, marks: &Marks, now: Nanos) -> Vec<ClusterView> {
         let view = |(at, cluster): (usize, &crate::autonomics::links::Cluster)| {
             let heat = self.heat(marks, at, now);
-            let has_room = cluster.devices.iter().any(|&dev| has_room(dev));
-            ClusterView { switch: cluster.switch, bus_milli: heat.contended_milli(), heat, has_room }
+            let (switch, bus_milli, given) = (cluster.switch, heat.contended_milli(), marks.given(at));
+            ClusterView { switch, bus_milli, heat, has_room: false, given }
         };
         marks.links.clusters.iter().enumerate().map(view).collect()
     }
@@ -296,7 +299,7 @@ mod tests {
     #[test]
     fn links_are_below_the_switches_that_are_declared() {
         let marks = marks();
-        let views = Sight::new(&marks, Nanos::ZERO).clusters(&marks, |_| true, Nanos::ZERO);
+        let views = Sight::new(&marks, Nanos::ZERO).clusters(&marks, Nanos::ZERO);
         assert_eq!(views.iter().map(|view| view.switch).collect::<Vec<_>>(), [3, 0]);
     }
 

@@ -13,6 +13,7 @@ use crate::clean::emptied::{Emptied, LOOK_AGAIN};
 use crate::clean::evacuate::Evacuator;
 use crate::clean::gained::Gained;
 use crate::clean::haste::Haste;
+use crate::clean::moves;
 use crate::clean::relocate::Moving;
 use crate::clean::sweep::Sweep;
 use crate::clean::through::Through;
@@ -106,6 +107,7 @@ impl Cleaner {
                         self.leave_all_to_checkpoint();
                     }
                     self.end_segments_of_helpers();
+                    moves::end_all_segments(&self.reactor);
                     self.gave_nothing();
                     let nap = self.reactor.rt.sleep(LOOK_AGAIN);
                     either(changed, nap).await;

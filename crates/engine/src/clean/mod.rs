@@ -11,6 +11,7 @@ pub(crate) mod gained;
 pub(crate) mod haste;
 pub(crate) mod helpers;
 pub(crate) mod helping;
+pub(crate) mod moves;
 pub(crate) mod of_page;
 pub(crate) mod relocate;
 pub(crate) mod standing;

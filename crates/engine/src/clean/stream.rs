@@ -18,8 +18,16 @@ pub(super) fn lane_of(reactor: &Rc<Reactor>, volume: &VolumeState) -> Lane {
     }
     // There is no need to wait for a grant: whoever cleans is on the home reactor, which has the space.
     let space = &reactor.home().space;
-    let grant =
-        || Space::try_grant(&mut space.borrow_mut(), &reactor.shared, its, (reactor.rt.id(), reactor.rt.now()), false);
+    let grant = || {
+        Space::try_grant(
+            &mut space.borrow_mut(),
+            &reactor.shared,
+            its,
+            None,
+            (reactor.rt.id(), reactor.rt.now()),
+            false,
+        )
+    };
     if !writer.takes(grant) {
         return Lane::Cleaning;
     }

@@ -181,7 +181,7 @@ impl Runs<'_> {
                 reactor.shared.reads.of(reactor.rt.id()).read_from(member, run.blocks * BLOCK);
                 Source::Own(OwnColumn {
                     // Before it is: what it does not include itself.
-                    asked: Rehomer::of(reactor).map(|rehomer| rehomer.asks(dev, reactor.shared.medium(group))),
+                    asked: Rehomer::of(reactor).map(|rehomer| rehomer.asks(dev, group)),
                     op: reactor.rt.read(dev, offset, self.part(run)),
                     dev,
                     late_after: reactor.late_after(group, dev, run.blocks),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{ArrayState, CheckpointRoot, KeptHeader, MemberDesc, MemberState, Superblock};
-use cygnus_policy::{Copying, HybridRule, LatencyRule, Policies};
+use cygnus_policy::{AutonomicsRule, Copying, HybridRule, LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
 use cygnus_types::{BLOCK, GroupId, Medium, MemberIx, Nanos, SegmentId, Uuid, counted};
 
@@ -363,11 +363,12 @@ fn begin_keeping(reactor: &Rc<Reactor>, options: &OpenOptions) {
     }
 }
 
-/// How many lanes of a reactor are written to. Should a group on another medium be added, what its lanes keep is reserved as they go.
+/// How many lanes of a reactor are written to. Should a group on another medium be added, what its lanes keep is reserved as they go, as is
+/// what moves out of the way of contention.
 fn lanes_used(shared: &Shared) -> usize {
     let is_there = |medium| shared.held.has_medium(medium);
     let may_be_used = |lane: &&Lane| lane.is_of(shared.policies.streams) && lane.medium().is_none_or(is_there);
-    Lane::ALL.iter().filter(may_be_used).count()
+    Lane::ALL.iter().filter(|lane| !Lane::OF_MOVES.contains(lane)).filter(may_be_used).count()
 }
 
 /// Members that fell silent while they were being read leave before anything is written, if their groups can do without
@@ -484,6 +485,9 @@ fn marks(assembly: &Assembly, options: &OpenOptions, policies: &Policies) -> Res
     };
     let has_left = |ix: usize| assembly.superblock.state.has_left(MemberIx(ix as u16));
     let all_there = (0..assembly.devices.len()).all(|ix| assembly.devices[ix].is_some() || has_left(ix));
+    // Where groups are to stay clean what moves goes where everything is written.
+    let targets = if policies.cleaning.is_by_group() { 0 } else { rule.targets };
+    let rule = AutonomicsRule { targets, ..rule };
     let (links, unknown) = Links::resolve(&options.links, &devices, all_there)?;
     for error in unknown {
         options.log.line(&format!("open: {error}; not all members are here, so it may be one of the others"));

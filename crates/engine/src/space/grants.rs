@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cygnus_policy::{GroupView, PressureView};
 use cygnus_runtime::either;
-use cygnus_types::{Medium, Nanos, ReactorId};
+use cygnus_types::{GroupId, Medium, Nanos, ReactorId};
 
 use crate::reactor::Reactor;
 use crate::space::manager::{group_id, on_medium};
@@ -22,18 +22,23 @@ const LONGEST_PERIOD: Nanos = Nanos::secs(4);
 
 impl Reactor {
     /// A segment for a lane of reactor `owner`, as soon as there is one; `None` when the array closes, or has no group on the lane's
-    /// medium any more.
-    pub(crate) async fn grant_here(self: &Rc<Self>, lane: Lane, owner: ReactorId) -> Option<Grant> {
+    /// medium any more. A lane that is granted at once is not waited with; `to`: the group in which it wants its segment.
+    pub(crate) async fn grant_here(
+        self: &Rc<Self>,
+        lane: Lane,
+        to: Option<GroupId>,
+        owner: ReactorId,
+    ) -> Option<Grant> {
         let home = self.home();
         let mut counted = false;
         let urgent_at = self.rt.now() + PATIENCE;
         loop {
             let changed = home.space_changed.wait();
             let urgent = self.rt.now() >= urgent_at;
-            let granted = home.space.borrow_mut().try_grant(&self.shared, lane, (owner, self.rt.now()), urgent);
+            let granted = home.space.borrow_mut().try_grant(&self.shared, lane, to, (owner, self.rt.now()), urgent);
             // Closing still takes a last checkpoint. Of a medium whose last group retires nobody waits for anything.
             let has_left = lane.medium().is_some_and(|medium| !self.shared.held.has_medium(medium));
-            let refused = self.shared.is_closed() && lane != Lane::Meta || has_left;
+            let refused = self.shared.is_closed() && lane != Lane::Meta || has_left || lane.is_granted_at_once();
             if granted.is_some() || refused {
                 if matches!(lane, Lane::Clients(_) | Lane::Own(..)) && !home.space.borrow().clogged {
                     home.cleaning.damage.gives_room();
@@ -62,6 +67,9 @@ impl Reactor {
     pub(crate) fn update_pressure(&self) {
         let space = self.home().space.borrow();
         let (views, released) = (space.views(&self.shared), space.views_when_released(&self.shared));
+        if let Some(marks) = &self.shared.marks {
+            marks.have_room((0..).zip(&views).filter(|(_, view)| view.has_room_for_moves()).map(|(n, _)| GroupId(n)));
+        }
         // As long as not all of the space is live data, there is garbage to be had.
         let cleanable = space.cleaning.is_some() || space.is_starving();
         let per_segment = space.writers_pace(&self.shared, &views);

@@ -58,6 +58,8 @@ pub(crate) struct Space {
     pub clogged: bool,
     /// Writers wait, and nothing can be cleaned before a checkpoint is taken.
     pub only_checkpoint: bool,
+    /// Segments were given for what moves out of the way of contention, and some may be open still.
+    pub moves_had_segments: bool,
 }
 
 /// Segments that a checkpoint of `mapped` blocks may need, one to spare for a stripe or a segment ended early.
@@ -122,6 +124,7 @@ impl Space {
             starving_on: [0; Medium::ALL.len()],
             clogged: false,
             only_checkpoint: false,
+            moves_had_segments: false,
         };
         let all = shared.segments.all();
         all.filter(|&seg| shared.segments.state(seg) == SegState::Free).for_each(|seg| space.put_free(shared, seg));
@@ -443,11 +446,12 @@ impl Space {
         }
     }
 
-    /// A segment for a lane, if the rules allow one now.
+    /// A segment for a lane, if the rules allow one now; `to`: the group in which a lane of moves wants it.
     pub(crate) fn try_grant(
         &mut self,
         shared: &Shared,
         lane: Lane,
+        to: Option<GroupId>,
         (owner, now): (ReactorId, Nanos),
         urgent: bool,
     ) -> Option<Grant> {
@@ -499,6 +503,14 @@ impl Space {
             })?,
             // Nothing depends on it: it lives on what its own group has.
             Lane::Beside => self.beside.filter(|&group| !self.free[group].is_empty())?,
+            // Nobody waits for it, so it takes nothing that anybody else needs.
+            Lane::Moved(_) if self.recovering || self.evacuation.is_some() || self.is_starving() => return None,
+            Lane::Moved(_) => {
+                let roomy = |&group: &usize| self.views(shared).get(group).is_some_and(GroupView::has_room_for_moves);
+                let group = to.map(GroupId::index).filter(roomy)?;
+                self.moves_had_segments = true;
+                group
+            }
             // The last checkpoint is taken when nothing is relocated any more.
             Lane::Meta if shared.is_closed() => self.emptiest(shared, 0)?,
             Lane::Meta => match self.for_meta(shared) {

@@ -61,7 +61,7 @@ impl Shapes {
     /// What a segment that this lane fills is protected by.
     pub(crate) fn of_lane(&self, lane: Lane) -> Protection {
         match lane {
-            Lane::Clients(_) | Lane::Hot(_) | Lane::Own(..) => self.clients.protection(),
+            Lane::Clients(_) | Lane::Hot(_) | Lane::Own(..) | Lane::Moved(_) => self.clients.protection(),
             Lane::Cleaning | Lane::CleaningOwn(_) | Lane::Beside | Lane::Meta => self.all.protection(),
         }
     }

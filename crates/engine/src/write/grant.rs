@@ -22,8 +22,9 @@ pub(crate) struct Grant {
 /// What gives writers room, and makes room for more: those who keep space and see to flushes, for whom writers need not
 /// know. Whoever has writers is that.
 pub(crate) trait Room {
-    /// A segment for a lane; waits until there is one. `None` when the array closes.
-    fn grant(self: &Rc<Self>, lane: Lane) -> impl Future<Output = Option<Grant>>;
+    /// A segment for a lane, in that group if one is named; waits until there is one. `None` when the array closes, or if the lane is
+    /// not to wait and there is none.
+    fn grant(self: &Rc<Self>, lane: Lane, to: Option<GroupId>) -> impl Future<Output = Option<Grant>>;
 
     /// Takes back a segment that was granted and is of no use.
     fn give_back(&self, grant: Grant);

@@ -18,6 +18,19 @@ impl Own {
     }
 }
 
+/// One of the targets to which blocks move out of the way of contention, each with an open segment in a group of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(u8);
+
+impl Slot {
+    /// All of them: as many as clusters are hot at most in Triple-A's Figure 12, so that each may have a target of its own.
+    pub(crate) const ALL: [Slot; 8] = [Slot(0), Slot(1), Slot(2), Slot(3), Slot(4), Slot(5), Slot(6), Slot(7)];
+
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
 const _: () = assert!(Own::ALL.len() + 1 == Streams::OF_VOLUMES as usize);
 
 /// What one writer of a reactor is for.
@@ -35,6 +48,8 @@ pub(crate) enum Lane {
     CleaningOwn(Own),
     /// The same in a second group, cleaned beside the first one; on other reactors than the home one all that they move to help it.
     Beside,
+    /// What moves out of the way of contention, to a target that the rule has chosen (`docs/decisions/066-moves-choose-their-target.md`).
+    Moved(Slot),
     /// Pages of checkpoints.
     Meta,
 }
@@ -44,7 +59,9 @@ const MEDIA: usize = Medium::ALL.len();
 const CLIENTS: usize = MEDIA * (2 + Own::ALL.len());
 /// Lanes of what moves out of victims, the common one and those of volumes.
 const CLEANING: usize = 1 + Own::ALL.len();
-const LANES: usize = CLIENTS + CLEANING + 2;
+/// The first lane of moves: behind those of cleaning and the one beside.
+const MOVED: usize = CLIENTS + CLEANING + 1;
+const LANES: usize = MOVED + Slot::ALL.len() + 1;
 
 /// Each lane at its index.
 const fn all() -> [Lane; LANES] {
@@ -65,6 +82,11 @@ const fn all() -> [Lane; LANES] {
         own += 1;
     }
     all[CLIENTS + CLEANING] = Lane::Beside;
+    n = 0;
+    while n < Slot::ALL.len() {
+        all[MOVED + n] = Lane::Moved(Slot::ALL[n]);
+        n += 1;
+    }
     all
 }
 
@@ -78,16 +100,21 @@ impl Lane {
     /// Those where what moves out of victims goes, in the group that is cleaned.
     pub(crate) const OF_CLEANING: &[Lane] = Self::ALL.split_at(CLIENTS + CLEANING).0.split_at(CLIENTS).1;
 
+    /// Those where what moves out of the way of contention goes.
+    pub(crate) const OF_MOVES: &[Lane] = Self::ALL.split_at(MOVED + Slot::ALL.len()).0.split_at(MOVED).1;
+    /// Those that a reactor which helps others has on their way when emptied segments are given back: all of data but clients'.
+    pub(crate) const OF_HELPERS: &[Lane] = Self::ALL.split_at(MOVED + Slot::ALL.len()).0.split_at(MOVED - 1).1;
+
     pub(crate) fn index(self) -> usize {
-        const BESIDE: usize = CLIENTS + CLEANING;
         match self {
             Lane::Clients(medium) => medium.index(),
             Lane::Hot(medium) => MEDIA + medium.index(),
             Lane::Own(medium, Own(own)) => MEDIA * (2 + usize::from(own)) + medium.index(),
             Lane::Cleaning => CLIENTS,
             Lane::CleaningOwn(Own(own)) => CLIENTS + 1 + usize::from(own),
-            Lane::Beside => BESIDE,
-            Lane::Meta => BESIDE + 1,
+            Lane::Beside => MOVED - 1,
+            Lane::Moved(slot) => MOVED + slot.index(),
+            Lane::Meta => LANES - 1,
         }
     }
 
@@ -96,7 +123,7 @@ impl Lane {
         match self {
             Lane::Hot(_) => streams == Streams::ByHeat,
             Lane::Own(..) | Lane::CleaningOwn(_) => streams == Streams::ByVolume,
-            Lane::Clients(_) | Lane::Cleaning | Lane::Beside | Lane::Meta => true,
+            Lane::Clients(_) | Lane::Cleaning | Lane::Beside | Lane::Moved(_) | Lane::Meta => true,
         }
     }
 
@@ -104,7 +131,7 @@ impl Lane {
     pub(crate) fn medium(self) -> Option<Medium> {
         match self {
             Lane::Clients(medium) | Lane::Hot(medium) | Lane::Own(medium, _) => Some(medium),
-            Lane::Cleaning | Lane::CleaningOwn(_) | Lane::Beside | Lane::Meta => None,
+            Lane::Cleaning | Lane::CleaningOwn(_) | Lane::Beside | Lane::Moved(_) | Lane::Meta => None,
         }
     }
 
@@ -115,13 +142,29 @@ impl Lane {
 
     /// Whether somebody waits for its segments: to the others nothing is written while they have none.
     pub(crate) fn is_waited_for(self) -> bool {
-        !matches!(self, Lane::Hot(_) | Lane::CleaningOwn(_) | Lane::Beside)
+        !matches!(self, Lane::Hot(_) | Lane::CleaningOwn(_) | Lane::Beside | Lane::Moved(_))
+    }
+
+    /// Whether it gets a segment at once or none: who moves data asks again with the next block.
+    pub(crate) fn is_granted_at_once(self) -> bool {
+        matches!(self, Lane::Moved(_))
+    }
+
+    /// Whether its stripes wait while too much is not flushed, and see to a flush: of what cleaning moves, cleaning flushes enough.
+    pub(crate) fn waits_for_flushes(self) -> bool {
+        self.is_for_clients() || matches!(self, Lane::Moved(_))
+    }
+
+    /// Its stripes that may be on their way to the devices at once. For clients, enough to keep every device busy while the next stripe
+    /// fills, and few enough that a flush does not wait long. A move can wait, and eight lanes of moves keep memory for these.
+    pub(crate) fn most_in_flight(self) -> usize {
+        if matches!(self, Lane::Moved(_)) { 4 } else { 16 }
     }
 
     /// What headers say of its stripes.
     pub(crate) fn stream(self) -> Stream {
         match self {
-            Lane::Clients(_) | Lane::Hot(_) | Lane::Own(..) => Stream::Clients,
+            Lane::Clients(_) | Lane::Hot(_) | Lane::Own(..) | Lane::Moved(_) => Stream::Clients,
             Lane::Cleaning | Lane::CleaningOwn(_) | Lane::Beside => Stream::Relocation,
             Lane::Meta => Stream::Meta,
         }
@@ -141,6 +184,9 @@ mod tests {
         let is_of_cleaning = |lane: &Lane| matches!(lane, Lane::Cleaning | Lane::CleaningOwn(_));
         assert!(Lane::OF_CLEANING.iter().all(is_of_cleaning));
         assert_eq!(Lane::ALL.iter().filter(|lane| is_of_cleaning(lane)).count(), Lane::OF_CLEANING.len());
+        assert_eq!(Lane::OF_MOVES.len(), Slot::ALL.len());
+        assert!(Lane::OF_MOVES.iter().all(|lane| matches!(lane, Lane::Moved(_))));
+        assert_eq!(Lane::OF_HELPERS.split_first(), Some((&Lane::Beside, Lane::OF_MOVES)));
     }
 
     /// A lane that is waited for makes cleaning hurry, and refuse writes in the end, until it has a segment.

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use cygnus_types::GroupId;
+
 use crate::peers::ToHome;
 use crate::reactor::Reactor;
 use crate::write::grant::{Grant, Room};
@@ -9,11 +11,11 @@ use crate::write::lane::Lane;
 use crate::write::replicate::Replicator;
 
 impl Room for Reactor {
-    async fn grant(self: &Rc<Self>, lane: Lane) -> Option<Grant> {
+    async fn grant(self: &Rc<Self>, lane: Lane, to: Option<GroupId>) -> Option<Grant> {
         if self.is_home() {
-            return self.grant_here(lane, self.rt.id()).await;
+            return self.grant_here(lane, to, self.rt.id()).await;
         }
-        self.peers.ask_home(&self.rt, |ticket| ToHome::Grant { ticket, lane }).await.map(|answer| answer.grant())
+        self.peers.ask_home(&self.rt, |ticket| ToHome::Grant { ticket, lane, to }).await?.grant()
     }
 
     fn give_back(&self, grant: Grant) {
@@ -31,6 +33,8 @@ impl Room for Reactor {
             // Stripes that fill slowly get their parity now, and their copies' room is free again.
             Replicator::of(self).close_all();
         }
+        // What has moved gets there too, should nothing more fill its stripe.
+        Lane::OF_MOVES.iter().for_each(|&lane| self.writer(lane).borrow_mut().close_stripe(self));
         // Whoever needs to know whether it worked flushes.
         let _ = self.flush().await;
     }

@@ -112,7 +112,7 @@ pub(crate) struct Transient {
     /// Those that are needed still, oldest first.
     listed: VecDeque<Listed>,
     /// By stream: the first backup of its open stripe.
-    first: [Option<u64>; Lane::ALL.len()],
+    first: [Option<u64>; Lane::OF_CLIENTS.len()],
     /// What each backup said of those before it: its number, and below which one they were released.
     said: VecDeque<(u64, u64)>,
     /// Below this number all were released, and a durable backup says so.

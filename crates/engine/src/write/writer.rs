@@ -30,10 +30,6 @@ use crate::write::stripe::{Closing, Moved, Stripe, StripePlace};
 use crate::write::summed::Summed;
 use crate::write::unflushed::OF_ZEROS;
 
-/// Stripes of one lane that may be on their way to the devices at once. Enough to keep every device busy while the
-/// next stripe fills; few enough that a flush does not wait long.
-const MAX_IN_FLIGHT: usize = 16;
-
 /// A segment being filled. Sealed once it is closed and its last stripe is on the devices.
 struct OpenSegment {
     grant: Grant,
@@ -146,7 +142,7 @@ impl Writer {
     }
 
     fn open_stripe(&mut self, reactor: &Rc<Reactor>) -> bool {
-        if self.in_flight.len() >= MAX_IN_FLIGHT || self.lane.is_for_clients() && reactor.must_flush_first() {
+        if self.has_enough_in_flight() || self.lane.waits_for_flushes() && reactor.must_flush_first() {
             return false;
         }
         if self.segment.as_ref().is_some_and(|segment| segment.grant.shape.full_rows_at(self.next_row) == 0) {
@@ -188,7 +184,7 @@ impl Writer {
         };
         segment.stripe_opens(self.next_row);
         self.stripe = Some(self.stripe_object(reactor, geometry, place));
-        if self.lane.is_for_clients() {
+        if self.lane.waits_for_flushes() {
             reactor.destage_later();
         }
         if self.lane.is_for_clients() && geometry.full_rows_at(place.start_row + 2 * place.rows) == 0 {
@@ -251,6 +247,25 @@ impl Writer {
         self.stripe.is_some() || self.spare.is_some() || self.segment.as_ref().is_some_and(has_rows)
     }
 
+    fn has_enough_in_flight(&self) -> bool {
+        self.in_flight.len() >= self.lane.most_in_flight()
+    }
+
+    /// Whether there is a segment with room, or one that was asked for.
+    pub(crate) fn has_begun_a_segment(&self) -> bool {
+        let has_rows = |segment: &Rc<OpenSegment>| segment.grant.shape.full_rows_at(self.next_row) > 0;
+        self.asking || self.stripe.is_some() || self.spare.is_some() || self.segment.as_ref().is_some_and(has_rows)
+    }
+
+    /// Whether a block would have room now, as far as is known before one tries. Asks for a segment if there is none.
+    pub(crate) fn is_ready(&mut self, reactor: &Rc<Reactor>) -> bool {
+        let has_segment = self.has_segment(reactor);
+        if !has_segment {
+            self.ask(reactor);
+        }
+        has_segment && (self.stripe.is_some() || !self.has_enough_in_flight())
+    }
+
     /// Gets the next segment without having asked, if it wants one.
     pub(crate) fn takes(&mut self, grant: impl FnOnce() -> Option<Grant>) -> bool {
         if self.spare.is_none() && !self.asking {
@@ -265,9 +280,9 @@ impl Writer {
             return;
         }
         self.asking = true;
-        let (reactor, lane) = (reactor.clone(), self.lane);
+        let (reactor, lane, to) = (reactor.clone(), self.lane, self.aim);
         reactor.clone().rt.spawn(async move {
-            let grant = reactor.grant(lane).await;
+            let grant = reactor.grant(lane, to).await;
             let unfit = {
                 let mut writer = reactor.writer(lane).borrow_mut();
                 writer.asking = false;
@@ -282,8 +297,12 @@ impl Writer {
         });
     }
 
-    /// Whether a segment of a group serves what relocation has come to aim at since it asked: another one on its medium does.
+    /// Whether a segment of a group serves what the lane has come to aim at since it asked. To relocation another one on its medium does;
+    /// what moves out of the way of contention goes to one group.
     fn may_go_to(&self, reactor: &Reactor, group: GroupId) -> bool {
+        if matches!(self.lane, Lane::Moved(_)) {
+            return self.aim == Some(group);
+        }
         self.aim.is_none_or(|aim| reactor.shared.medium(aim) == reactor.shared.medium(group))
     }
 
@@ -441,7 +460,7 @@ impl Writer {
         let width = u64::from(columns.width());
         let blocks = u64::from(stripe.blocks());
         match self.lane {
-            Lane::Clients(_) | Lane::Hot(_) | Lane::Own(..) => {
+            Lane::Clients(_) | Lane::Hot(_) | Lane::Own(..) | Lane::Moved(_) => {
                 let Moved { rehomed, relocated } = stripe.moved();
                 let (rehomed, relocated) = (u64::from(rehomed), u64::from(relocated));
                 count(&totals.rehomed, rehomed);

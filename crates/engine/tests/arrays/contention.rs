@@ -46,11 +46,14 @@ fn make(world: &World, groups: usize, mib: u64) -> Vec<DiskId> {
 }
 
 fn make_with(world: &World, groups: usize, mib: u64, volume: VolumeOptions) -> Vec<DiskId> {
+    make_of(world, Preset::Swan, (groups, mib), volume)
+}
+
+fn make_of(world: &World, preset: Preset, (groups, mib): (usize, u64), volume: VolumeOptions) -> Vec<DiskId> {
     let (k, m) = (2, 1);
     let disks: Vec<DiskId> =
         (0..groups * usize::from(k + m)).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), mib * MIB))).collect();
-    let how =
-        CreateOptions { segment: Some(ByteSize(512 << 10)), ..CreateOptions::new("tank", Preset::Swan, groups, k, m) };
+    let how = CreateOptions { segment: Some(ByteSize(512 << 10)), ..CreateOptions::new("tank", preset, groups, k, m) };
     session(world, &disks, |rt, devices| async move {
         create(&rt, &devices, &how).await.unwrap();
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
@@ -195,12 +198,63 @@ fn data_that_moves_may_be_read_anew_for_that() {
     assert!(one.resting < one.too_many / 4, "blocks that were not begun with may move at once: {one:?}");
 }
 
+/// Clients of six groups, each behind a link of its own, of which two are slow: what each link was given by moves, and how many they
+/// were. Clients write, or only read; all is still there in the end, and after another opening.
+fn given_beside_two_slow_links(rule: AutonomicsRule, writes_one_in: u64) -> (Vec<u64>, u64) {
+    let world = World::new(13);
+    let disks = make_of(&world, Preset::TripleA, (6, 17), VolumeOptions::default());
+    let links = ["n0:d0,d1,d2", "n1:d3,d4,d5", "n2:d6,d7,d8", "n3:d9,d10,d11", "n4:d12,d13,d14", "n5:d15,d16,d17"];
+    let how = OpenOptions { autonomics: Autonomics::By(rule), ..with(&links, &Arc::default()) };
+    let (drives, slow) = (world.clone(), disks[..6].to_vec());
+    let given = session(&world, &disks, |rt, devices| async move {
+        slow.iter().for_each(|&disk| drives.slow_down(disk, 20));
+        let array = Array::open(&rt, &devices, &how).await.unwrap();
+        let volume = array.volume("v").unwrap();
+        let versions = Rc::new(RefCell::new(vec![0; BLOCKS as usize]));
+        clients(&rt, &volume, &versions, (20_000, writes_one_in)).await;
+        let status = array.status();
+        slow.iter().for_each(|&disk| drives.slow_down(disk, 1));
+        verify(&rt, &volume, &versions).await;
+        array.close().await.unwrap();
+        let array = Array::open(&rt, &devices, &self::options()).await.unwrap();
+        verify(&rt, &array.volume("v").unwrap(), &versions).await;
+        array.close().await.unwrap();
+        let told = told(&status);
+        println!("{told:#?}");
+        (told.clusters.iter().map(|cluster| cluster.given).collect(), told.moved())
+    });
+    assert_clean(&world, &disks);
+    given
+}
+
+/// The rule of a large array, whose budget is hardly ever spent.
+fn generous() -> AutonomicsRule {
+    AutonomicsRule { writes_per_day: 10_000 * 86_400, ..AutonomicsRule::for_blocks(1 << 20) }
+}
+
+#[test]
+fn what_is_hot_in_two_clusters_is_spread_over_the_cold_ones() {
+    for writes_one_in in [16, u64::MAX] {
+        let (given, moved) = given_beside_two_slow_links(generous(), writes_one_in);
+        assert_eq!(given.iter().sum::<u64>(), moved, "{given:?}");
+        assert!(moved > 100 && given[2..].iter().all(|&blocks| blocks * 8 > moved), "{given:?}");
+        // Some may go to the other slow one before that is known to be slow.
+        assert!((given[0] + given[1]) * 10 < moved, "{given:?}");
+    }
+}
+
+#[test]
+fn no_more_groups_are_targets_than_the_rule_allows() {
+    let (given, moved) = given_beside_two_slow_links(AutonomicsRule { targets: 1, ..generous() }, u64::MAX);
+    // A segment holds some 250 blocks, and few clusters take turns as it fills.
+    assert!(moved > 100 && given.iter().filter(|&&blocks| blocks > 0).count() < 4, "{given:?}");
+}
+
 /// Clients that only read, of a volume mapped like this, and how many blocks moved.
 fn moved_by_reads(paging: Paging) -> u64 {
     let world = World::new(12);
     let disks = make_with(&world, 3, 17, VolumeOptions { paging, ..VolumeOptions::default() });
-    let rule = AutonomicsRule { writes_per_day: 10_000 * 86_400, ..AutonomicsRule::for_blocks(1 << 20) };
-    let how = OpenOptions { autonomics: Autonomics::By(rule), ..with(&["nic0:d0,d1,d2"], &Arc::default()) };
+    let how = OpenOptions { autonomics: Autonomics::By(generous()), ..with(&["nic0:d0,d1,d2"], &Arc::default()) };
     session(&world.clone(), &disks.clone(), |rt, devices| async move {
         disks[..3].iter().for_each(|&disk| world.slow_down(disk, 20));
         let array = Array::open(&rt, &devices, &how).await.unwrap();

@@ -343,6 +343,13 @@ pub fn storage(outcome: &Outcome) -> f64 {
     wait(outcome, |row| row.storage_ns)
 }
 
+/// How unevenly modules wear: what the one that was written most was written, by the mean; 1 if none was written.
+pub fn wear(outcome: &Outcome) -> f64 {
+    let written = || outcome.devices.iter().map(|device| device.written_bytes);
+    let mean = written().sum::<u64>() as f64 / outcome.devices.len().max(1) as f64;
+    ratio(written().max().unwrap_or(0) as f64, mean)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

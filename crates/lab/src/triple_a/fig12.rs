@@ -1,7 +1,7 @@
 //! Figure 12: more and more hot clusters.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Who, both, effect, kiops, latency, scaled, with_cause,
+    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Who, both, effect, kiops, latency, scaled, wear, with_cause,
 };
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -69,6 +69,10 @@ impl Experiment for Fig12 {
         }
         let line = ("with", "IOPS, 8 hot: with / without");
         results.line(&mut found, line, &both(Load::Reads(8)), |look| effect(look, Load::Reads(8), kiops));
+        for hot in [1, 8] {
+            let [_, moves] = both(Load::Reads(hot));
+            found.number(format!("{hot} hot, moves: most written module / mean"), "", wear(results.of(&moves)));
+        }
         found
     }
 }

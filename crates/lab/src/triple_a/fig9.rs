@@ -2,7 +2,7 @@
 
 use super::common::{
     Case, DIVISOR, FEWER, Load, Look, Measure, Results, SYNTHESISED, WORKLOADS, Who, Workload, both, effect, kiops,
-    latency, scaled, with_cause,
+    latency, scaled, wear, with_cause,
 };
 use crate::chart::{Axis, Bars, Chart, Heat, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -93,6 +93,7 @@ impl Experiment for Fig9 {
                 found.number(format!("{}{how}: latency", workload.name), "us", latency(judged(&case)));
                 let slowly = results.of(&case.one_at_a_time());
                 found.number(format!("{}{how}: latency, one command at a time", workload.name), "us", latency(slowly));
+                found.number(format!("{}{how}: most written module / mean", workload.name), "", wear(judged(&case)));
             }
             found.number(format!("{}: blocks moved / written", workload.name), "", extra_writes(judged(&moves)));
             let slowly = extra_writes(results.of(&moves.one_at_a_time()));

@@ -15,6 +15,7 @@ const COLD: ClusterView = ClusterView {
     bus_milli: 10,
     heat: ClusterHeat { is_hot: false, was_hot: None, requests: 0, contended: 0, contended_milli: 0 },
     has_room: true,
+    given: 0,
 };
 
 fn hot(since: Nanos) -> ClusterView {
@@ -195,6 +196,25 @@ fn what_a_hot_cluster_delivers_late_goes_to_the_coldest_below_the_same_switch() 
 }
 
 #[test]
+fn clusters_that_are_equally_cold_are_given_as_many_blocks() {
+    let at = |given: [u64; 3]| {
+        let cold = given.map(|given| ClusterView { given, ..COLD });
+        let clusters = [hot(Nanos::ZERO), cold[0], cold[1], cold[2]];
+        match rule().after_read(&around(&clusters, Nanos::secs(5)), &LATE, &mut plenty()) {
+            Decision::ToCluster { cluster, .. } => cluster,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!([at([0, 0, 0]), at([1, 0, 0]), at([1, 1, 0]), at([5, 7, 6])], [1, 2, 3, 1]);
+}
+
+#[test]
+fn deciders_share_the_targets_and_have_one_each_unless_there_are_none() {
+    let targets = |all, deciders| AutonomicsRule { targets: all, ..rule() }.for_one_of(deciders).targets;
+    assert_eq!([targets(8, 1), targets(8, 3), targets(8, 20), targets(99, 1), targets(0, 2)], [8, 2, 1, 8, 0]);
+}
+
+#[test]
 fn a_bus_as_busy_as_one_module_makes_it_is_not_cold() {
     let clusters = [hot(Nanos::ZERO), ClusterView { bus_milli: 63, ..COLD }];
     let decision = rule().after_read(&around(&clusters, Nanos::secs(5)), &LATE, &mut plenty());
@@ -321,6 +341,7 @@ impl World {
             bus_milli: self.bus_milli(n),
             heat: self.heats[n],
             has_room: true,
+            given: 0,
         };
         (0..self.heats.len()).map(view).collect()
     }

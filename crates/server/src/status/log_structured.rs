@@ -72,7 +72,7 @@ pub fn status(
             bytes: kept.size.0,
             short: kept.is_short,
         }),
-        autonomics: engine.autonomics.as_ref().map(autonomics),
+        autonomics: engine.autonomics.as_ref().map(|of| autonomics(of, &engine.members)),
         groups: shown.map(|(index, group)| group_status(group, lost(index) as u32)).collect(),
         devices: engine.members.iter().filter(|m| there(&m.group)).map(|m| device_status(m, &serving)).collect(),
         spares: engine.spares.iter().map(spare_status).collect(),
@@ -99,13 +99,14 @@ fn outcome(of: &OutcomeCounts) -> OutcomeStatus {
     OutcomeStatus { to_other_links: to_cluster, to_siblings: to_module, nowhere_cold, no_sibling, over_budget }
 }
 
-fn autonomics(engine: &cygnus_engine::AutonomicsStatus) -> AutonomicsStatus {
+fn autonomics(engine: &cygnus_engine::AutonomicsStatus, of: &[MemberStatus]) -> AutonomicsStatus {
     let shared = engine.clusters.iter().filter(|cluster| cluster.is_shared());
     let link = |cluster: &cygnus_engine::ClusterStatus| LinkStatus {
         name: cluster.name.clone(),
         contended: cluster.hot,
         contended_percent: cluster.contended_percent,
         members: cluster.members.iter().map(|member| member.name.clone()).collect(),
+        moved_here: cluster.given,
     };
     let members = engine.clusters.iter().flat_map(|cluster| &cluster.members);
     let avoided = |member: &cygnus_engine::LinkedMember| {
@@ -127,7 +128,15 @@ fn autonomics(engine: &cygnus_engine::AutonomicsStatus) -> AutonomicsStatus {
         budget_percent: engine.write_percent,
         budget_per_day: engine.writes_per_day,
         budget_left: engine.budget_left,
+        most_written_percent: most_written_percent(of.iter().filter(|m| m.is_online()).map(|member| member.written)),
     }
+}
+
+/// What the member that was written most was written, in percent of the mean; nothing if none was written.
+fn most_written_percent(written: impl Iterator<Item = u64> + Clone) -> Option<u64> {
+    let (members, all) = (written.clone().count() as u128, written.clone().map(u128::from).sum::<u128>());
+    let most = u128::from(written.max()?);
+    (most * members * 100).checked_div(all).map(|percent| percent as u64)
 }
 
 /// The volumes by name.
