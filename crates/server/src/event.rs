@@ -102,7 +102,7 @@ impl fmt::Display for ServerEvent<'_> {
             }
             Self::OneLinkForAll(link) => write!(
                 f,
-                "all members are behind link {}, so nothing can move out of the way there: wherever it went, the link would be the same. \
+                "all members are behind link {}, so nothing can move out of the way of that link, but only away from members that are late by themselves. \
                  If they share less than that, declare what they do with --link NAME:MEMBERS; else put some members behind another \
                  link, or leave --link auto out, and each member counts by itself",
                 link.name

@@ -81,7 +81,10 @@ mod tests {
             one_for_all(&proposal).map(|link| ServerEvent::OneLinkForAll(link).to_string())
         };
         let all = found(&[("a", Some("eth0")), ("b", Some("eth0"))]).expect("one link");
-        assert!(all.contains("nothing can move out of the way there") && all.contains("--link NAME:MEMBERS"), "{all}");
+        assert!(
+            all.contains("nothing can move out of the way of that link") && all.contains("--link NAME:MEMBERS"),
+            "{all}"
+        );
         assert_eq!(found(&[("a", Some("eth0")), ("b", Some("eth0")), ("c", None)]), None);
         assert_eq!(found(&[("a", Some("eth0")), ("b", Some("eth0")), ("c", Some("eth1"))]), None);
         let two = [("a", Some("eth0")), ("b", Some("eth0")), ("c", Some("eth1")), ("d", Some("eth1"))];
