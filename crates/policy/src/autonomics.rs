@@ -17,7 +17,7 @@
 //! sense of flash; ours is 3.3 ms.
 //!
 //! Three things keep data from going to and fro. A cluster is hot from half of its requests on and stays so down to a fifth. A
-//! cluster that was hot takes nothing until it has had a rest. A sibling takes over only from a module with more than twice as
+//! cluster that was hot takes nothing until it has had a rest. A sibling or a cluster takes over only from one with more than twice as
 //! much before it. And a budget bounds what is written besides what clients write.
 
 mod migration;
@@ -69,6 +69,9 @@ pub struct AutonomicsRule {
     /// blocks move to where clients' writes go.
     pub targets: u32,
 }
+
+/// Who takes over data has so many times less to do than the one that it comes from, be it a module or a cluster.
+const FAR_LESS: u64 = 2;
 
 /// Program and erase cycles that flash of the paper's day stands, and for how long it should last; a quarter of that may be ours.
 const CYCLES: u64 = 3000;
@@ -282,6 +285,8 @@ pub struct ClusterView {
     pub heat: ClusterHeat,
     /// Whether there is room for more data.
     pub has_room: bool,
+    /// Requests under way to its modules.
+    pub under_way: u32,
     /// Blocks that have moved here. Clusters that are equally cold are given as many.
     pub given: u64,
 }
@@ -290,6 +295,12 @@ impl ClusterView {
     /// Whether the bus is used less than this, in thousandths, and the cluster is not hot.
     pub fn is_cold(&self, below: u32) -> bool {
         !self.heat.is_hot() && self.bus_milli < below
+    }
+
+    /// Whether so much less is under way here than elsewhere that data may come from there. What is known of buses is known of requests
+    /// that found their module free: where requests pile up there are none, and a bus that is always used looks unused.
+    fn has_far_less_under_way(&self, than: &Self) -> bool {
+        u64::from(self.under_way) * FAR_LESS < u64::from(than.under_way)
     }
 }
 
@@ -439,7 +450,7 @@ impl fmt::Display for Reason {
 /// Why data stays where it is, although something is wrong there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// No cluster below the same switch is cold, rested and has room.
+    /// No cluster below the same switch is cold, rested, has room and far less to do.
     NowhereCold,
     /// Siblings have room, none of them has so much less to do, and not all lag.
     NoSibling,
@@ -552,13 +563,14 @@ pub struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// The coldest cluster below the same switch that may take data from here.
+    /// The cluster below the same switch that has the least to do of those that may take data from here.
     fn coldest(&self, rule: &AutonomicsRule, pages: u32) -> Option<usize> {
-        let bound = self.times.cold_below(pages);
+        let (here, bound) = (&self.clusters[self.here], self.times.cold_below(pages));
         let is_fit = |&(n, cluster): &(usize, &ClusterView)| {
             n != self.here
-                && cluster.switch == self.clusters[self.here].switch
+                && cluster.switch == here.switch
                 && cluster.is_cold(bound)
+                && cluster.has_far_less_under_way(here)
                 && cluster.has_room
                 && cluster.heat.has_rested(rule, self.now)
         };
@@ -566,7 +578,7 @@ impl Surroundings<'_> {
             .iter()
             .enumerate()
             .filter(is_fit)
-            .min_by_key(|(n, cluster)| (cluster.bus_milli, cluster.given, *n))
+            .min_by_key(|(n, cluster)| (cluster.under_way, cluster.bus_milli, cluster.given, *n))
             .map(|(n, _)| n)
     }
 }
@@ -596,7 +608,7 @@ impl AutonomicsRule {
         let is_better = |&(n, other): &(usize, &ModuleView)| {
             n != module
                 && other.has_room
-                && u64::from(other.pages) * 2 < u64::from(modules[module].pages)
+                && u64::from(other.pages) * FAR_LESS < u64::from(modules[module].pages)
                 && self.lags(&around.times, modules, n, queue_is_full).is_none()
         };
         let no_sibling_has_room = || !modules.iter().enumerate().any(|(n, other)| n != module && other.has_room);

@@ -78,7 +78,7 @@ impl<'a> Rehomer<'a> {
     /// What becomes of the blocks, where they go, and what of the budget is spent on that.
     fn decide(&self, asked: &Asked, cluster: usize, answered: &Answered, is_full: bool, now: Nanos) -> Decided {
         let times = self.sight.times(self.marks, cluster);
-        let mut clusters: Vec<ClusterView> = self.sight.clusters(self.marks, now);
+        let mut clusters: Vec<ClusterView> = self.sight.clusters(self.marks, |dev| self.reactor.rt.load(dev), now);
         let placing = self.placing();
         let choice = placing.choice(asked.group, &clusters, times.cold_below(answered.pages), now);
         let roomy = placing.devices_in(&choice.groups);

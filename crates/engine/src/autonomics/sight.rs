@@ -234,12 +234,18 @@ impl Sight {
         is_known.then(|| self.times(marks, cluster))
     }
 
-    /// All clusters as the rule sees them, but for whether they have room, which this knows nothing of.
-    pub(crate) fn clusters(&self, marks: &Marks, now: Nanos) -> Vec<ClusterView> {
+    /// All clusters as the rule sees them, but for whether they have room, which this knows nothing of. `load` is of a device.
+    pub(crate) fn clusters(
+        &self,
+        marks: &Marks,
+        load: impl Fn(DeviceIx) -> DeviceLoad,
+        now: Nanos,
+    ) -> Vec<ClusterView> {
         let view = |(at, cluster): (usize, &crate::autonomics::links::Cluster)| {
             let heat = self.heat(marks, at, now);
             let (switch, bus_milli, given) = (cluster.switch, heat.contended_milli(), marks.given(at));
-            ClusterView { switch, bus_milli, heat, has_room: false, given }
+            let under_way = cluster.devices.iter().map(|&dev| load(dev).requests).sum();
+            ClusterView { switch, bus_milli, heat, has_room: false, under_way, given }
         };
         marks.links.clusters.iter().enumerate().map(view).collect()
     }
@@ -299,7 +305,7 @@ mod tests {
     #[test]
     fn links_are_below_the_switches_that_are_declared() {
         let marks = marks();
-        let views = Sight::new(&marks, Nanos::ZERO).clusters(&marks, Nanos::ZERO);
+        let views = Sight::new(&marks, Nanos::ZERO).clusters(&marks, |_| DeviceLoad::default(), Nanos::ZERO);
         assert_eq!(views.iter().map(|view| view.switch).collect::<Vec<_>>(), [3, 0]);
     }
 

@@ -15,12 +15,16 @@ const COLD: ClusterView = ClusterView {
     bus_milli: 10,
     heat: ClusterHeat { is_hot: false, was_hot: None, requests: 0, contended: 0, contended_milli: 0 },
     has_room: true,
+    under_way: 0,
     given: 0,
 };
 
+/// Its modules lag, and nothing is known of its bus.
+const BUSY: ClusterView = ClusterView { under_way: 200, ..COLD };
+
 fn hot(since: Nanos) -> ClusterView {
     let heat = ClusterHeat { is_hot: true, was_hot: Some(since), ..ClusterHeat::default() };
-    ClusterView { bus_milli: 990, heat, ..COLD }
+    ClusterView { bus_milli: 990, heat, under_way: 40, ..COLD }
 }
 
 fn plenty() -> WriteBudget {
@@ -209,6 +213,23 @@ fn clusters_that_are_equally_cold_are_given_as_many_blocks() {
 }
 
 #[test]
+fn who_takes_over_has_far_less_under_way_whatever_is_known_of_its_bus() {
+    // Where requests pile up none finds its module free, so the bus of a cluster that has more than enough to do looks unused.
+    let under_way = |all: [u32; 4]| {
+        let clusters = all.map(|under_way| ClusterView { under_way, bus_milli: 0, ..COLD });
+        read_of_1([50; 4], &clusters, false)
+    };
+    let goes_to = |all| match under_way(all) {
+        Decision::ToCluster { cluster, .. } => Some(cluster),
+        Decision::Stays { obstacle: Obstacle::NowhereCold, .. } => None,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(goes_to([200, 99, 7, 8]), Some(2));
+    assert_eq!([goes_to([200, 100, 180, 400]), goes_to([200, 99, 100, 100])], [None, Some(1)]);
+    assert_eq!(goes_to([0, 0, 0, 0]), None);
+}
+
+#[test]
 fn deciders_share_the_targets_and_have_one_each_unless_there_are_none() {
     let targets = |all, deciders| AutonomicsRule { targets: all, ..rule() }.for_one_of(deciders).targets;
     assert_eq!([targets(8, 1), targets(8, 3), targets(8, 20), targets(99, 1), targets(0, 2)], [8, 2, 1, 8, 0]);
@@ -262,9 +283,9 @@ fn a_module_lags_by_the_queue() {
 
 #[test]
 fn if_all_lag_data_leaves_the_cluster() {
-    assert!(matches!(read_of_1([50; 4], &[COLD, COLD], false), Decision::ToCluster { cluster: 1, .. }));
+    assert!(matches!(read_of_1([50; 4], &[BUSY, COLD], false), Decision::ToCluster { cluster: 1, .. }));
     let obstacle = Obstacle::NowhereCold;
-    let alone = read_of_1([50; 4], &[COLD], false);
+    let alone = read_of_1([50; 4], &[BUSY], false);
     assert!(matches!(alone, Decision::Stays { obstacle: found, .. } if found == obstacle), "{alone:?}");
 }
 
@@ -275,11 +296,11 @@ fn if_no_sibling_has_room_data_leaves_the_cluster() {
         let here = around(clusters, Nanos::secs(5));
         rule().before_module(&here, views, (1, 1, Carried::Read), false, &mut plenty())
     };
-    assert!(matches!(decide(&[COLD, COLD], &full), Decision::ToCluster { cluster: 1, reason: Reason::Late { .. } }));
+    assert!(matches!(decide(&[BUSY, COLD], &full), Decision::ToCluster { cluster: 1, reason: Reason::Late { .. } }));
     assert!(matches!(decide(&[COLD], &full), Decision::Stays { obstacle: Obstacle::NowhereCold, .. }));
     // One that has room and no less to do may have less in a moment.
     let busy = [ModuleView { has_room: true, requests: 30, pages: 30 }, full[1], full[2], full[3]];
-    assert!(matches!(decide(&[COLD, COLD], &busy), Decision::Stays { obstacle: Obstacle::NoSibling, .. }));
+    assert!(matches!(decide(&[BUSY, COLD], &busy), Decision::Stays { obstacle: Obstacle::NoSibling, .. }));
 }
 
 #[test]
@@ -341,6 +362,7 @@ impl World {
             bus_milli: self.bus_milli(n),
             heat: self.heats[n],
             has_room: true,
+            under_way: self.bus_milli(n) / 10,
             given: 0,
         };
         (0..self.heats.len()).map(view).collect()
@@ -436,7 +458,7 @@ proptest! {
         let views: Vec<_> = waiting.iter()
             .map(|&(requests, more, has_room)| ModuleView { requests, pages: requests + more, has_room }).collect();
         let module = which % views.len();
-        let here = around(&[COLD, COLD], Nanos::secs(9));
+        let here = around(&[BUSY, COLD], Nanos::secs(9));
         match rule.before_module(&here, &views, (module, 1, Carried::Read), full, &mut plenty()) {
             Decision::Fine => prop_assert_eq!(rule.lags(&TIMES, &views, module, full), None),
             Decision::ToModule { module: to, .. } => {
