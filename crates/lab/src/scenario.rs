@@ -115,6 +115,9 @@ pub struct ArraySection {
     /// Whether copies are made where ending a stripe would be fewer bytes too. Of arrays that make copies.
     #[serde(default)]
     copies_always: bool,
+    /// How many full stripes of a core may wait for the parity that drives compute from copies; 0, as usual: none. Of arrays that make copies.
+    #[serde(default)]
+    postponed_stripes: u32,
     /// Whether data moves out of the way of contention; the preset's if not given. Modules of a cluster of the fabric share a link.
     autonomics: Option<bool>,
     /// The flash that pays for moves, where modelled drives are smaller than those that they stand for: the budget is that of an array of
@@ -339,6 +342,7 @@ impl ArraySection {
             || self.cleaning.is_some()
             || self.one_group_at_a_time
             || self.copies_always
+            || self.postponed_stripes > 0
             || self.streams.is_some()
             || !self.media.is_empty()
             || self.autonomics.is_some()
@@ -380,13 +384,21 @@ impl ArraySection {
 
     /// A key that is about copies, and so is of use only where these are made.
     fn of_copies(&self) -> Option<&'static str> {
-        let given = [self.transient.is_some(), self.copies_always];
-        given.into_iter().zip(["transient", "copies-always"]).find_map(|(given, key)| given.then_some(key))
+        let given = [self.transient.is_some(), self.copies_always, self.postponed_stripes > 0];
+        given
+            .into_iter()
+            .zip(["transient", "copies-always", "postponed-stripes"])
+            .find_map(|(given, key)| given.then_some(key))
     }
 
     /// Whether copies are made where ending a stripe would be fewer bytes too.
     pub(crate) fn copies_always(&self) -> bool {
         self.copies_always
+    }
+
+    /// How many full stripes of a core may wait for the parity that drives compute.
+    pub(crate) fn postponed_stripes(&self) -> u32 {
+        self.postponed_stripes
     }
 
     fn is_by_medium(&self) -> bool {
