@@ -33,7 +33,7 @@ impl Converting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Postponement {
     /// Stripes of a reactor that may wait. Each keeps its memory, all of its columns, since the host computes the parity from there
-    /// should a member not do it: 980 KB for 4+1 members and 48 rows, 7.8 MB for eight such stripes.
+    /// should a member not do it: 980 KiB for 4+1 members and 48 rows, 7.7 MiB for eight such stripes.
     pub most: u32,
     /// Conversion begins when no more of the room for copies is free than this.
     pub begin_percent: u32,
@@ -57,7 +57,7 @@ pub struct ConversionView {
 }
 
 impl Postponement {
-    /// As ScalaAFA has it, with little memory.
+    /// ScalaAFA converts when the host is idle or room runs short, and prints no numbers: these are ours, and keep memory small.
     pub const USUAL: Self = Self { most: 8, begin_percent: 20, stop_percent: 30, at_a_time: 1 };
 
     /// Whether the room for copies runs short, of which so much is free, and which did or did not before.
