@@ -71,6 +71,10 @@ pub(crate) struct Totals {
     /// Parity that members computed inside, which nobody sent them; and of stripes that had copies, that which was sent.
     pub converted_inside: AtomicU64,
     pub converted_here: AtomicU64,
+    /// Stripes whose conversion has waited.
+    pub postponed: AtomicU64,
+    /// Of these, those that wait no more.
+    pub postponed_ended: AtomicU64,
     pub repaired: AtomicU64,
     pub reconstructed: AtomicU64,
     pub unreadable: AtomicU64,

@@ -22,6 +22,7 @@ use crate::write::landing::Landing;
 use crate::write::lane::Lane;
 use crate::write::merging::Merging;
 use crate::write::offload::Lacking;
+use crate::write::postponed::Postponed;
 use crate::write::transient::Transient;
 use crate::write::unflushed::UnflushedStripes;
 use crate::write::writer::{Writer, writers};
@@ -58,6 +59,8 @@ pub(crate) struct Reactor {
     pub transient: RefCell<Transient>,
     /// Devices that do not compute parity from that.
     pub lacking: Lacking,
+    /// Stripes whose parity they are to compute later.
+    pub postponed: Postponed,
     /// Whether a flush is under way that is to make room there.
     pub makes_room: Cell<bool>,
     /// Rounds in which what clients have written comes to be on the devices.
@@ -96,6 +99,7 @@ impl Reactor {
             unflushed: RefCell::default(),
             transient: RefCell::default(),
             lacking: Lacking::default(),
+            postponed: Postponed::default(),
             makes_room: Cell::new(false),
             settling: Rounds::default(),
             merging: Merging::default(),
@@ -192,7 +196,9 @@ impl Reactor {
 
     /// Waits until all stripes of these lanes that this reactor has closed are on the devices.
     pub(crate) async fn until_landed(&self, lanes: &[Lane]) {
-        self.landing.until_landed(lanes, self.shared.stripes.next(), &self.progress).await;
+        let below = self.shared.stripes.next();
+        self.postponed.wanted_below(below);
+        self.landing.until_landed(lanes, below, &self.progress).await;
     }
 
     /// Whether clients write faster than devices flush, so that they have to wait. Sees to a flush then.
@@ -232,6 +238,7 @@ impl Reactor {
     pub(crate) fn members_settled(&self) {
         self.answers.notify();
         self.progress.notify();
+        self.postponed.look_again();
     }
 
     /// Takes a member out of service; the superblocks of the others will say so before the next flush is answered. Only the

@@ -298,6 +298,10 @@ pub struct Traffic {
     pub converted_inside: u64,
     /// Parity of stripes that had copies, computed here and sent.
     pub converted_here: u64,
+    /// Stripes whose conversion has waited.
+    pub postponed: u64,
+    /// Of these, stripes that wait still.
+    pub waiting: u64,
     /// Written anew after wrong data was found.
     pub repaired: u64,
     /// Rebuilt from other columns, because the block or its member was not there.
@@ -382,6 +386,8 @@ impl<'a> Overview<'a> {
             described_beside: read(&t.described_beside),
             converted_inside: read(&t.converted_inside),
             converted_here: read(&t.converted_here),
+            postponed: read(&t.postponed),
+            waiting: read(&t.postponed).saturating_sub(read(&t.postponed_ended)),
             repaired: read(&t.repaired),
             reconstructed: read(&t.reconstructed),
             unreadable: read(&t.unreadable),

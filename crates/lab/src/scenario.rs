@@ -115,6 +115,9 @@ pub struct ArraySection {
     /// Whether copies are made where ending a stripe would be fewer bytes too. Of arrays that make copies.
     #[serde(default)]
     copies_always: bool,
+    /// How many full stripes of a core may wait for the parity that drives compute from copies; 0, as usual: none.
+    #[serde(default)]
+    postponed_stripes: u32,
     /// Whether data moves out of the way of contention; the preset's if not given. Modules of a cluster of the fabric share a link.
     autonomics: Option<bool>,
     /// The flash that pays for moves, where modelled drives are smaller than those that they stand for: the budget is that of an array of
@@ -339,6 +342,7 @@ impl ArraySection {
             || self.cleaning.is_some()
             || self.one_group_at_a_time
             || self.copies_always
+            || self.postponed_stripes > 0
             || self.streams.is_some()
             || !self.media.is_empty()
             || self.autonomics.is_some()
@@ -361,6 +365,9 @@ impl ArraySection {
             ArrayKind::Log(_) if self.of_copies().is_some() && !self.has_transient_area() => {
                 Err(WrongArray::NoCopies(self.of_copies().expect("just seen")))
             }
+            ArrayKind::Log(_) if self.postponed_stripes > 0 && self.until_full() != UntilFull::Offload => {
+                Err(WrongArray::NoConversions)
+            }
             ArrayKind::Log(_) => Ok(()),
             ArrayKind::InPlace(_) if self.drives.is_none() || log_only => {
                 Err(WrongArray::InPlaceShape(self.preset.clone()))
@@ -369,13 +376,18 @@ impl ArraySection {
         }
     }
 
-    /// Whether drives have an area for what makes safe what a stripe holds before it is full.
-    fn has_transient_area(&self) -> bool {
+    /// What makes safe what a stripe holds before it is full.
+    fn until_full(&self) -> UntilFull {
         let of_preset = || match self.kind() {
             ArrayKind::Log(preset) => UntilFull::of(preset, self.shapes().all(|raid| raid.parity > 0)),
             ArrayKind::InPlace(_) => UntilFull::FullStripe,
         };
-        self.protection.unwrap_or_else(of_preset).has_transient_area()
+        self.protection.unwrap_or_else(of_preset)
+    }
+
+    /// Whether drives have an area for that.
+    fn has_transient_area(&self) -> bool {
+        self.until_full().has_transient_area()
     }
 
     /// A key that is about copies, and so is of use only where these are made.
@@ -387,6 +399,11 @@ impl ArraySection {
     /// Whether copies are made where ending a stripe would be fewer bytes too.
     pub(crate) fn copies_always(&self) -> bool {
         self.copies_always
+    }
+
+    /// How many full stripes of a core may wait for the parity that drives compute.
+    pub(crate) fn postponed_stripes(&self) -> u32 {
+        self.postponed_stripes
     }
 
     fn is_by_medium(&self) -> bool {

@@ -151,6 +151,7 @@ impl Store {
                     autonomics: section.autonomics(raw),
                     one_group_at_a_time: section.cleans_one_group_at_a_time(),
                     copies_always: section.copies_always(),
+                    postponed: section.postponed_stripes(),
                     links: section.shared_links(modules),
                     ..OpenOptions::new(Arc::new(Silent))
                 };

@@ -7,6 +7,7 @@
 
 mod autonomics;
 mod cleaning;
+mod conversion;
 mod front_end;
 mod health;
 mod heat;
@@ -30,6 +31,7 @@ pub use autonomics::{
     ModuleView, Obstacle, OutcomeCounts, PageTimes, Reason, Surroundings, Taken, UnknownMigration, WriteBudget,
 };
 pub use cleaning::{CleaningScope, CleaningView, RotationView};
+pub use conversion::{ConversionView, Converting, Postponement};
 pub use front_end::{FrontEnd, GroupView, Turn};
 pub use health::{Health, HealthView, Suspicion};
 pub use heat::{EPOCH_WRITES, Heat, RANGE_BLOCKS};

@@ -2,7 +2,9 @@
 
 use cygnus_types::{Medium, Nanos};
 
-use crate::{CleaningScope, Copying, FrontEnd, Health, LatencyRule, Pressure, Rules, Streams, Throttle, Victim};
+use crate::{
+    CleaningScope, Converting, Copying, FrontEnd, Health, LatencyRule, Pressure, Rules, Streams, Throttle, Victim,
+};
 
 /// Which columns hold parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub struct Policies {
     pub mixes_media: bool,
     /// Which unfinished stripes are copied, in arrays that make copies.
     pub copying: Copying,
+    /// When members compute the parity of what they have copies of.
+    pub converting: Converting,
 }
 
 impl Policies {
@@ -183,6 +187,7 @@ impl Preset {
             autonomics: false,
             mixes_media: false,
             copying: Copying::WhereFewest,
+            converting: Converting::AtOnce,
         };
         match self {
             Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => shared,

@@ -156,7 +156,8 @@ impl Array {
         let rule = shape.autonomics.map(contention::rule);
         let autonomics = rule.map_or(Autonomics::Off, Autonomics::By);
         let Kept { left_with, keeper } = kept;
-        let mut options = OpenOptions { left_with, keeper, autonomics, links: links.collect(), ..options(reactors) };
+        let (links, postponed) = (links.collect(), shape.postponed);
+        let mut options = OpenOptions { left_with, keeper, autonomics, links, postponed, ..options(reactors) };
         if shape.drives == Drives::Slow {
             // Each pass reads all headers, for which an arm takes seconds: a hundred passes would pass for an opening that never ends.
             options.map.at_once = options.map.at_once.saturating_mul(10);

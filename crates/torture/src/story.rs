@@ -103,6 +103,8 @@ pub(crate) struct Shape {
     pub(crate) drives: Drives,
     /// Which members compute parity inside, as the array wants it then: 0: none, 1: all, n: all but every n-th.
     pub(crate) converts: usize,
+    /// How many full stripes of a reactor may wait for that.
+    pub(crate) postponed: u32,
     /// Which members store bytes beside each block, where what copies are is said then: 0: none, 1: all, n: all but every n-th.
     pub(crate) beside: usize,
     /// Whether backups of open stripes may hold the parity of rows in place of copies.

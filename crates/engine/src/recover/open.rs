@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cygnus_format::{ArrayState, CheckpointRoot, KeptHeader, MemberDesc, MemberState, Superblock};
-use cygnus_policy::{AutonomicsRule, Copying, HybridRule, LatencyRule, Policies};
+use cygnus_policy::{AutonomicsRule, Converting, Copying, HybridRule, LatencyRule, Policies};
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
 use cygnus_types::{BLOCK, GroupId, Medium, MemberIx, Nanos, SegmentId, Uuid, counted};
 
@@ -91,6 +91,8 @@ pub struct OpenOptions {
     pub one_group_at_a_time: bool,
     /// Whether an array that makes copies of what is new in open stripes does so where ending a stripe would be fewer bytes too.
     pub copies_always: bool,
+    /// How many full stripes of a reactor may wait for the parity that members compute from copies; 0: none, all get it at once.
+    pub postponed: u32,
 }
 
 impl OpenOptions {
@@ -110,6 +112,7 @@ impl OpenOptions {
             hybrid: HybridRule::default(),
             one_group_at_a_time: false,
             copies_always: false,
+            postponed: 0,
         }
     }
 }
@@ -428,6 +431,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     if options.copies_always {
         policies.copying = Copying::Always;
     }
+    policies.converting = Converting::with_waiting(options.postponed);
     let crew = Crew::new(options.reactors, options.segments_per_helper, &policies);
     let layout = state.layout().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     let segments_of = |ix: usize| {

@@ -13,6 +13,9 @@
 //!
 //! A member that does not convert, for whatever reason, gets its parity from here.
 //!
+//! A conversion may wait ([`crate::write::postponed`]): until nothing else is under way, the room for copies runs short, too many wait,
+//! or somebody wants stripes whole.
+//!
 //! Answers do not wait for conversions, flushes do: once a stripe is in its places and all copies are made, any m members may be lost
 //! without the parity. Copies that are made as a stripe ends have no description; its headers, and the place of those that are
 //! described, tell recovery where they lie ([`crate::recover::backups`]).
@@ -20,9 +23,9 @@
 use std::rc::Rc;
 
 use cygnus_format::Rotation;
-use cygnus_policy::{UntilFull, rows_to_convert};
-use cygnus_runtime::{Conversion, DeviceIx, Extra, IoError, IoErrorKind, OpFuture};
-use cygnus_types::{BLOCK, GroupId};
+use cygnus_policy::{ConversionView, Converting, Postponement, UntilFull, rows_to_convert};
+use cygnus_runtime::{Conversion, DeviceIx, Extra, IoError, IoErrorKind, OpFuture, either};
+use cygnus_types::{BLOCK, GroupId, Nanos};
 
 use crate::care::member::MemberShared;
 use crate::counters::count;
@@ -30,9 +33,13 @@ use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::write::beside::Beside;
 use crate::write::offload::{Copied, LastCopies, Offload};
+use crate::write::postponed::Converted;
 use crate::write::replicate::{Replicator, standing_of};
 use crate::write::stripe::Stripe;
 use crate::write::writer::write_parity;
+
+/// How often is looked whether nothing else is under way, while stripes wait for that.
+const LOOK: Nanos = Nanos::micros(200);
 
 impl Offload for Rc<Reactor> {
     fn converts(&self, group: GroupId, columns: Rotation) -> bool {
@@ -129,6 +136,7 @@ impl<'a> Converter<'a> {
 
     /// Has the members compute the parity of a stripe of which all else is on its way no more. Those who do not get it from here.
     async fn convert(&self, stripe: &Stripe, copied: Copied) {
+        let _converted = self.until_it_is_time(stripe, copied).await;
         let _step = self.reactor.shared.during("conversion");
         let sound = self.is_ready(stripe, copied).await;
         let parity = 0..stripe.place.columns.parity;
@@ -142,6 +150,58 @@ impl<'a> Converter<'a> {
                 write_parity(self.reactor, stripe, stripe.place.columns.parity_column(p)).await;
             }
         }
+    }
+
+    /// Waits until the parity of a stripe is to be made, if that is not at once.
+    async fn until_it_is_time(&self, stripe: &Stripe, copied: Copied) -> Option<Converted<'a>> {
+        let Converting::Later(rule) = self.reactor.shared.policies.converting else { return None };
+        let (postponed, seq) = (&self.reactor.postponed, stripe.seq());
+        let waiting = postponed.wait(seq, stripe.place.lane);
+        let mut waits = None;
+        loop {
+            let changed = postponed.changed();
+            let is_first = postponed.is_first(seq);
+            if copied == Copied::InPart || self.is_wanted_now(stripe) || is_first && self.begins(rule) {
+                break;
+            }
+            waits.get_or_insert_with(|| {
+                count(&self.reactor.shared.totals.postponed, 1);
+                self.reactor.shared.during("postponed conversion")
+            });
+            match is_first {
+                true => either(changed, self.reactor.rt.sleep(LOOK)).await,
+                false => changed.await,
+            }
+        }
+        if waits.is_some() {
+            count(&self.reactor.shared.totals.postponed_ended, 1);
+        }
+        let converted = postponed.convert();
+        drop(waiting);
+        Some(converted)
+    }
+
+    /// Whether a stripe must not wait: somebody waits until it is whole, or until its segment is sealed; or its copies may not be what
+    /// they were.
+    fn is_wanted_now(&self, stripe: &Stripe) -> bool {
+        let shared = &self.reactor.shared;
+        self.reactor.postponed.is_wanted(stripe.seq())
+            || self.reactor.is_ending()
+            || !shared.admission.is_open()
+            || !self.stand_as_they_did(stripe)
+    }
+
+    /// Whether the stripe that has waited longest is to be converted.
+    fn begins(&self, rule: Postponement) -> bool {
+        let postponed = &self.reactor.postponed;
+        let free = self.reactor.transient.borrow().free_percent();
+        postponed.is_short.set(rule.is_short(postponed.is_short.get(), free));
+        rule.begins(ConversionView {
+            under_way: self.reactor.rt.under_way(),
+            converting: postponed.converting(),
+            waiting: postponed.waiting() as u32,
+            is_short: postponed.is_short.get(),
+        })
     }
 
     async fn complete_copies(&self, stripe: &Stripe, LastCopies(ops): LastCopies) -> Copied {

@@ -14,6 +14,7 @@ pub(crate) mod numbers;
 pub(crate) mod offload;
 pub(crate) mod page;
 pub(crate) mod path;
+pub(crate) mod postponed;
 pub(crate) mod replicate;
 pub(crate) mod residence;
 pub(crate) mod room;

@@ -202,6 +202,16 @@ impl Transient {
         blocks + part / KEPT <= part
     }
 
+    /// Of the room that copies may take, the percentage that is free, on the member where that is least.
+    pub(crate) fn free_percent(&self) -> u32 {
+        let free = |ring: &Ring| {
+            let part = ring.part.end - ring.part.start;
+            let room = part - part / KEPT;
+            100 - (100 * ring.used() / room.max(1)).min(100)
+        };
+        self.rings.values().map(free).min().unwrap_or(100)
+    }
+
     /// Whether some member's area is half full: without a flush it would be full soon.
     pub(crate) fn is_half_full(&self) -> bool {
         self.rings.values().any(|ring| 2 * ring.used() > ring.part.end - ring.part.start)

@@ -142,7 +142,7 @@ impl Writer {
     }
 
     fn open_stripe(&mut self, reactor: &Rc<Reactor>) -> bool {
-        if self.has_enough_in_flight() || self.lane.waits_for_flushes() && reactor.must_flush_first() {
+        if self.has_enough_in_flight(reactor) || self.lane.waits_for_flushes() && reactor.must_flush_first() {
             return false;
         }
         if self.segment.as_ref().is_some_and(|segment| segment.grant.shape.full_rows_at(self.next_row) == 0) {
@@ -247,8 +247,12 @@ impl Writer {
         self.stripe.is_some() || self.spare.is_some() || self.segment.as_ref().is_some_and(has_rows)
     }
 
-    fn has_enough_in_flight(&self) -> bool {
-        self.in_flight.len() >= self.lane.most_in_flight()
+    /// Stripes whose parity is postponed do not count, as far as they may be: devices have nothing to do for these.
+    fn has_enough_in_flight(&self, reactor: &Reactor) -> bool {
+        let may_wait = reactor.shared.policies.converting.most_waiting();
+        let waiting = || reactor.postponed.waiting_in(self.lane).min(may_wait);
+        let most = self.lane.most_in_flight();
+        self.in_flight.len() >= most && self.in_flight.len() >= most + waiting()
     }
 
     /// Whether there is a segment with room, or one that was asked for.
@@ -263,7 +267,7 @@ impl Writer {
         if !has_segment {
             self.ask(reactor);
         }
-        has_segment && (self.stripe.is_some() || !self.has_enough_in_flight())
+        has_segment && (self.stripe.is_some() || !self.has_enough_in_flight(reactor))
     }
 
     /// Gets the next segment without having asked, if it wants one.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use cygnus_engine::planted::{Bug, plant};
 use cygnus_engine::{Array, CreateOptions, OpenOptions, Traffic, create};
 use cygnus_policy::{Preset, Streams};
-use cygnus_runtime::Runtime;
+use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, Timing, World};
 use cygnus_types::{Acknowledged, ByteSize, Nanos};
 
@@ -34,6 +34,8 @@ pub struct Made {
     pub streams: Streams,
     /// How long a member reads, and in a conversion too.
     pub read: Nanos,
+    /// Full stripes that may wait for their parity.
+    pub postponed: u32,
 }
 
 impl Made {
@@ -49,13 +51,14 @@ impl Made {
             transient: 4 * MIB,
             streams: Streams::Together,
             read: Timing::default().read,
+            postponed: 0,
         }
     }
 }
 
 /// An array of one group, and its volume.
 pub fn make(world: &World, made: Made) -> Vec<DiskId> {
-    let Made { preset, data, parity, chunk, converts, beside, transient, streams, read } = made;
+    let Made { preset, data, parity, chunk, converts, beside, transient, streams, read, postponed: _ } = made;
     let disk = |n| DiskConfig {
         converts: converts(n),
         oob_bytes: beside(n),
@@ -310,35 +313,50 @@ fn a_member_that_goes_in_the_midst_of_it_costs_nothing_but_itself() {
 /// Blocks that each of several clients writes, over and over.
 const OWN: u64 = 60;
 
+/// Clients.
+const CLIENTS: u64 = 5;
+
+/// By block: the tag that was answered last, and the one that was written last.
+type Written = Rc<RefCell<BTreeMap<u64, (u64, u64)>>>;
+
+/// Opens the array, with answers that wait for members, and full stripes that may wait for their parity.
+async fn open_that_postpones(rt: &Runtime, devices: &[DeviceInfo], made: Made) -> Array {
+    let array = Array::open(rt, devices, &OpenOptions { postponed: made.postponed, ..options() }).await.unwrap();
+    array.set_acknowledged("v", Acknowledged::Written).await.unwrap();
+    array
+}
+
+/// Has all clients write, each what is its own, up to the last tag, for as long as they are answered.
+fn clients_write(rt: &Runtime, array: &Array, written: &Written, last: u64) {
+    for client in 0..CLIENTS {
+        let (rt, volume, written) = (rt.clone(), array.volume("v").unwrap(), written.clone());
+        rt.clone().spawn(async move {
+            for tag in 1..=last {
+                let at = client * OWN + tag % OWN;
+                written.borrow_mut().entry(at).or_default().1 = tag;
+                let terms = volume.terms().expect("answers wait for members");
+                let mut data = rt.alloc(4096);
+                data.bytes_mut().copy_from_slice(&block(tag));
+                if volume.write(at * 4096, data.full()).await.is_err() || volume.answerable(terms).await.is_err() {
+                    return;
+                }
+                written.borrow_mut().entry(at).or_default().0 = tag;
+            }
+        });
+    }
+}
+
 /// Clients write at level `written` until the machine dies, in the midst of whatever members do, and m of these are lost. The others keep
 /// what they took. The first block of which what was answered is not there.
 fn lost_of_answered(seed: u64, made: Made) -> Option<u64> {
-    const CLIENTS: u64 = 5;
     let world = World::new(seed);
     let disks = make(&world, made);
-    // By block: the tag that was answered last, and the one that was written last.
-    let written: Rc<RefCell<BTreeMap<u64, (u64, u64)>>> = Rc::default();
+    let written: Written = Rc::default();
     session(&world, &disks, |rt, devices| {
         let (written, world, disks) = (written.clone(), world.clone(), disks.clone());
         async move {
-            let (array, volume) = open(&rt, &devices).await;
-            array.set_acknowledged("v", Acknowledged::Written).await.unwrap();
-            drop(volume);
-            for client in 0..CLIENTS {
-                let (rt, volume, written) = (rt.clone(), array.volume("v").unwrap(), written.clone());
-                rt.clone().spawn(async move {
-                    for tag in 1.. {
-                        let at = client * OWN + tag % OWN;
-                        written.borrow_mut().entry(at).or_default().1 = tag;
-                        let terms = volume.terms().expect("answers wait for members");
-                        put(&rt, &volume, at, tag).await;
-                        if volume.answerable(terms).await.is_err() {
-                            return;
-                        }
-                        written.borrow_mut().entry(at).or_default().0 = tag;
-                    }
-                });
-            }
+            let array = open_that_postpones(&rt, &devices, made).await;
+            clients_write(&rt, &array, &written, u64::MAX);
             rt.sleep(Nanos::micros(20_000 + seed * 7919 % 50_000)).await;
             disks.iter().for_each(|&disk| world.kill(disk));
         }
@@ -381,4 +399,149 @@ fn copies_made_at_a_stripes_end_are_looked_for() {
     let lost = (0..80).find(|&seed| lost_of_answered(seed, that_convert_slowly(seed)).is_some());
     plant(None);
     assert!(lost.is_some(), "some seed finds it");
+}
+
+/// As [`that_convert_slowly`], and stripes may wait for that besides.
+fn that_postpone(seed: u64) -> Made {
+    Made { postponed: 6, ..that_convert_slowly(seed) }
+}
+
+/// A session in which clients write until so many stripes wait, at least; then `then` is done.
+fn while_stripes_wait<T, F: Future<Output = T>>(
+    world: &World,
+    disks: &[DiskId],
+    made: Made,
+    then: impl FnOnce(Runtime, Array, Written) -> F,
+) -> T {
+    session(world, disks, |rt, devices| async move {
+        let written: Written = Rc::default();
+        let array = open_that_postpones(&rt, &devices, made).await;
+        clients_write(&rt, &array, &written, u64::MAX);
+        while array.traffic().waiting < 2 {
+            rt.sleep(Nanos::micros(100)).await;
+        }
+        then(rt, array, written).await
+    })
+}
+
+/// Each block has what was answered last, or what was written after that, while clients may go on writing.
+async fn all_that_was_answered_is_there(rt: &Runtime, array: &Array, written: &Written) {
+    let volume = array.volume("v").unwrap();
+    let answered: Vec<_> = written.borrow().iter().map(|(&at, tags)| (at, tags.0)).collect();
+    for (at, answered) in answered.into_iter().filter(|(_, answered)| *answered > 0) {
+        let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
+        let mut since = (answered..=written.borrow()[&at].1).step_by(OWN as usize);
+        assert!(since.any(|tag| data.bytes() == block(tag)), "block {at}");
+    }
+}
+
+#[test]
+fn what_was_answered_survives_the_loss_of_m_members_while_stripes_wait() {
+    for seed in 0..40 {
+        assert_eq!(lost_of_answered(seed, that_postpone(seed)), None, "seed {seed}");
+    }
+}
+
+/// Clients write and one flushes, until the power goes while stripes wait, and takes m members away.
+#[test]
+fn flushed_writes_survive_a_power_cut_while_stripes_wait_and_the_loss_of_m_members() {
+    for seed in 0..24 {
+        let (world, made) = (World::new(seed), that_postpone(seed));
+        let disks = make(&world, made);
+        let (flushed, written) = while_stripes_wait(&world, &disks, made, |rt, array, written| async move {
+            let volume = array.volume("v").unwrap();
+            let flushed: Vec<(u64, u64)> = written.borrow().iter().map(|(&at, tags)| (at, tags.0)).collect();
+            volume.flush().await.unwrap();
+            rt.sleep(Nanos::micros(seed * 7919 % 20_000)).await;
+            while array.traffic().waiting == 0 {
+                rt.sleep(Nanos::micros(50)).await;
+            }
+            (flushed, written.take())
+        });
+        world.cut_power();
+        world.restore_power();
+        let gone = |disk: usize| (disk + seed as usize) % disks.len() < usize::from(made.parity);
+        let left: Vec<DiskId> = (0..disks.len()).filter(|&n| !gone(n)).map(|n| disks[n]).collect();
+        session(&world, &left, |rt, devices| async move {
+            let (_array, volume) = open(&rt, &devices).await;
+            for (at, flushed) in flushed.into_iter().filter(|(_, tag)| *tag > 0) {
+                let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
+                let mut since = (flushed..=written[&at].1).step_by(OWN as usize);
+                assert!(since.any(|tag| data.bytes() == block(tag)), "seed {seed}: block {at}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_member_that_dies_while_stripes_wait_costs_nothing_but_itself() {
+    for gone in 0..5 {
+        let (world, made) = (World::new(gone), Made { postponed: 6, ..Made::of((4, 1, 32 << 10)) });
+        let disks = make(&world, made);
+        while_stripes_wait(&world, &disks, made, |rt, array, written| {
+            let (world, gone) = (world.clone(), disks[gone as usize]);
+            async move {
+                world.kill(gone);
+                rt.sleep(Nanos::millis(1500)).await;
+                all_that_was_answered_is_there(&rt, &array, &written).await;
+                world.revive(gone);
+                while array.status().health != cygnus_engine::ArrayHealth::Online {
+                    rt.sleep(Nanos::millis(100)).await;
+                }
+                let report = array.scrub(1).await;
+                assert!(report.complete && report.found() == 0, "{report:?}");
+            }
+        });
+    }
+}
+
+/// Room for the copies of three stripes: it has to be had back again and again, though more stripes than that may wait.
+#[test]
+fn stripes_do_not_wait_when_room_for_copies_runs_short() {
+    let world = World::new(8);
+    let made = Made { postponed: 100, transient: 3 * 200 * 4096, ..Made::of((4, 1, 32 << 10)) };
+    let disks = make(&world, made);
+    while_stripes_wait(&world, &disks, made, |rt, array, written| async move {
+        rt.sleep(Nanos::millis(300)).await;
+        let Traffic { converted_inside, converted_here, postponed, .. } = array.traffic();
+        assert!(postponed > 20, "{postponed} stripes have waited");
+        assert!(converted_inside > converted_here, "{converted_inside} blocks of parity inside, {converted_here} here");
+        all_that_was_answered_is_there(&rt, &array, &written).await;
+    });
+}
+
+#[test]
+fn an_array_is_closed_while_stripes_wait() {
+    let (world, made) = (World::new(9), Made { postponed: 6, ..Made::of((4, 1, 32 << 10)) });
+    let disks = make(&world, made);
+    let written = while_stripes_wait(&world, &disks, made, |_, array, written| async move {
+        array.close().await.unwrap();
+        written
+    });
+    session(&world, &disks[1..], |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        assert!(array.recovery().was_clean);
+        all_that_was_answered_is_there(&rt, &array, &written).await;
+    });
+}
+
+#[test]
+fn stripes_that_wait_get_their_parity_when_nothing_else_is_under_way() {
+    let (world, made) = (World::new(10), Made { postponed: 6, ..Made::of((4, 1, 32 << 10)) });
+    let disks = make(&world, made);
+    session(&world, &disks, |rt, devices| async move {
+        let array = open_that_postpones(&rt, &devices, made).await;
+        let (written, last) = (Written::default(), 400);
+        clients_write(&rt, &array, &written, last);
+        let mut most = 0;
+        while written.borrow().values().filter(|tags| tags.0 == last).count() < CLIENTS as usize {
+            most = most.max(array.traffic().waiting);
+            rt.sleep(Nanos::micros(100)).await;
+        }
+        assert!((4..=7).contains(&most), "{most} stripes waited: as many as may, and one that has to go");
+        // Long before what is acknowledged is flushed without being asked for.
+        rt.sleep(Nanos::millis(50)).await;
+        let Traffic { waiting, flushes, .. } = array.traffic();
+        assert_eq!((waiting, flushes), (0, 0));
+    });
 }

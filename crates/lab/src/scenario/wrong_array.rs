@@ -32,6 +32,11 @@ pub(crate) enum WrongArray {
     /// What is about copies, where none are made.
     #[error("{0}: this array makes no copies; set protection = \"two-phase\", or leave it out")]
     NoCopies(&'static str),
+    /// Conversions wait, where drives convert nothing.
+    #[error(
+        "postponed-stripes: the drives of this array compute no parity; set protection = \"offload\", or leave it out"
+    )]
+    NoConversions,
     /// Devices and chunks do not fit the level.
     #[error(transparent)]
     Layout(#[from] LayoutError),

@@ -72,6 +72,7 @@ fn mistakes_are_told_with_their_line() {
         ("raid = \"2+1\"", "raid = \"200+1\"", 5, ""),
         ("segment = \"1MiB\"", "transient = \"1MiB\"", 5, "transient: this array makes no copies"),
         ("segment = \"1MiB\"", "copies-always = true", 5, "copies-always: this array makes no copies"),
+        ("segment = \"1MiB\"", "postponed-stripes = 8", 5, "the drives of this array compute no parity"),
         ("segment = \"1MiB\"", "segment = \"1000\"", 5, "segment"),
         ("segment = \"1MiB\"", "one-group-at-a-time = true", 5, "choose preset = \"swan\""),
         ("segment = \"1MiB\"", "segment = \"90TiB\"", 5, "segment"),

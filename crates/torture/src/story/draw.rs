@@ -142,6 +142,9 @@ impl Shape {
                 self.converts = pick(&mut rng, &[1, 1, 1, 2, 3]);
                 let stripe = 8 + self.geometry.slots(self.geometry.stripe_rows);
                 self.geometry.transient_blocks = u32::from(self.reactors) * stripe * pick(&mut rng, &[1, 3, 3, 6]);
+                if tier == Tier::Copies {
+                    self.postponed = pick(&mut Rng::new(seed ^ 0x706f_7374), &[0, 1, 3, 8]);
+                }
             } else if way == 1 {
                 self.parity_buffer = true;
                 let Geometry { data, parity, chunk_blocks, stripe_rows, transient_blocks, .. } = self.geometry;
@@ -225,6 +228,7 @@ impl Shape {
             spares: 0,
             drives: Drives::Quick,
             converts: 0,
+            postponed: 0,
             beside: 0,
             parity_buffer: false,
             zoned: None,

@@ -135,10 +135,12 @@ impl<F: FnMut(&Story) -> Option<RunFailure>> Shrinker<F> {
         self.attempt(|story| story.shape.beside = story.shape.beside.min(1));
         self.attempt(|story| story.shape.beside = 0);
         self.attempt(|story| story.shape.converts = story.shape.converts.min(1));
-        self.attempt(|story| story.shape.converts = 0);
+        self.attempt(|story| story.shape.postponed = 0);
+        self.attempt(|story| (story.shape.converts, story.shape.postponed) = (0, 0));
         self.attempt(|story| story.shape.parity_buffer = false);
         self.attempt(|story| {
-            (story.shape.geometry.transient_blocks, story.shape.converts, story.shape.beside) = (0, 0, 0)
+            (story.shape.geometry.transient_blocks, story.shape.converts, story.shape.beside) = (0, 0, 0);
+            story.shape.postponed = 0;
         });
         self.attempt(|story| (story.shape.zoned, story.shape.geometry.lead_blocks) = (None, 0));
         while self.attempt(Story::fewer_to_add) {}

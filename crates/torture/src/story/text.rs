@@ -27,7 +27,7 @@
 //! with `media flash,disk` where R-groups store on these, set by set of their devices, with `disks 4+2` where those on disks and smr have these
 //! data and parity members, with
 //! `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
-//! for copies, with `autonomics` where data moves out of the way of contention (`autonomics naive`: by reads of its own) and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), with `beside 1` where they store bytes beside each block, in which copies are described (`beside 2`: all but every second), or with `parity-buffer` where the parity of rows may take their place, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! for copies, with `autonomics` where data moves out of the way of contention (`autonomics naive`: by reads of its own) and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), with `postponed 3` where so many full stripes may wait for that, with `beside 1` where they store bytes beside each block, in which copies are described (`beside 2`: all but every second), or with `parity-buffer` where the parity of rows may take their place, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
@@ -128,6 +128,9 @@ impl Display for Shape {
         }
         if self.converts > 0 {
             write!(f, " converts {}", self.converts)?;
+        }
+        if self.postponed > 0 {
+            write!(f, " postponed {}", self.postponed)?;
         }
         if self.beside > 0 {
             write!(f, " beside {}", self.beside)?;
@@ -380,6 +383,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, WrongLine> {
         geometry.validate()?;
     }
     let converts = if words.peek() == Some("converts") { words.named("converts")? } else { 0 };
+    let postponed = if words.peek() == Some("postponed") { words.named("postponed")? } else { 0 };
     let beside = if words.peek() == Some("beside") { words.named("beside")? } else { 0 };
     let parity_buffer = words.peek() == Some("parity-buffer") && words.0.next().is_some();
     let zoned = (words.peek() == Some("zoned")).then(|| parse_zoned(&mut words, &mut geometry)).transpose()?;
@@ -418,6 +422,7 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, WrongLine> {
         spares,
         drives,
         converts,
+        postponed,
         beside,
         parity_buffer,
         zoned,
