@@ -34,6 +34,7 @@ use crate::args::serve::ServeArgs;
 use crate::args::values::{
     Cleaning, Interval, Parity, Percent, Preset, Protection, SegmentSize, Size, Span, Streams, ValueError, whole_blocks,
 };
+use crate::infile;
 use cygnus_control::media::MediumName;
 use cygnus_format::Raids;
 use cygnus_host::{ArrayName, BadName, place};
@@ -158,7 +159,7 @@ impl Config {
     /// Reads the file at `path`; no file is an empty configuration.
     pub fn load(path: Option<&Path>) -> Result<Self, ConfigError> {
         let Some(path) = path else { return Ok(Self::default()) };
-        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
+        let text = infile::read(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
         let mut config = Self::parse(&text).map_err(|why| ConfigError::Content { path: path.into(), why })?;
         config.resolve(path.parent().unwrap_or(Path::new("")));
         Ok(config)

@@ -16,6 +16,7 @@ mod exit;
 mod failure;
 mod generate;
 mod help;
+mod infile;
 mod interrupt;
 mod kept;
 mod lab;

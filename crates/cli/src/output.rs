@@ -7,6 +7,7 @@ use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_server::{Ready, Voice};
 use serde::Serialize;
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
 /// How this run speaks.
@@ -78,25 +79,25 @@ impl Output {
     /// A remark on the way, unless `--quiet`.
     pub fn remark(&self, sentence: &str) {
         if !self.quiet {
-            eprintln!("{sentence}");
+            say_aside(sentence);
         }
     }
 
     /// A remark for those who asked for more.
     pub fn detail(&self, sentence: &str) {
         if self.verbose {
-            eprintln!("{}", self.error_paint.tone(Tone::Faint, sentence));
+            say_aside(self.error_paint.tone(Tone::Faint, sentence));
         }
     }
 
     /// A warning on standard error, which `--quiet` does not keep back.
     pub fn warn(&self, sentence: &str) {
-        eprintln!("{} {sentence}", self.error_paint.tone(Tone::Warning, "warning:"));
+        say_aside(format_args!("{} {sentence}", self.error_paint.tone(Tone::Warning, "warning:")));
     }
 
     /// Says what is wrong with what was answered; the exit status tells the same to programs.
     pub fn complain(&self, sentence: &str) {
-        eprintln!("{} {sentence}", self.error_paint.tone(Tone::Bad, "error:"));
+        say_aside(format_args!("{} {sentence}", self.error_paint.tone(Tone::Bad, "error:")));
     }
 
     /// Ends a command whose answer is given: with a complaint, if that was not good.
@@ -115,6 +116,12 @@ impl Output {
             fail_json(failure.to_string(), failure.exit());
         }
     }
+}
+
+/// A line on standard error. Whoever read it may be gone, or the file system of the log full: a server goes on serving then,
+/// and a command still ends with the status that tells what came of it. So that is no error here, and no panic.
+fn say_aside(line: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// A command line that could not be read: told as clap tells it, and as JSON to who asked for that.

@@ -1,6 +1,6 @@
 //! The life of an array as scripts drive it: made, served, killed, degraded, found again, checked, taken apart.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -101,12 +101,23 @@ struct Server(Child);
 
 impl Server {
     fn start(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        command.stderr(Stdio::null());
+        Self::started(command)
+    }
+
+    fn started(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut ready = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
         let server = Self(child);
         assert!(ready.starts_with("ready tank "), "{command:?}: {ready:?}");
         server
+    }
+
+    /// Starts with a log that takes nothing, as on a full file system.
+    fn start_without_log(mut command: Command) -> Self {
+        command.stderr(File::create("/dev/full").unwrap());
+        Self::started(command)
     }
 
     fn signal(&mut self, signal: libc::c_int) -> std::process::ExitStatus {
@@ -194,6 +205,8 @@ fn a_killed_server_leaves_an_array_that_opens_again() {
     place.ok("volume create tank/a --size 16MiB");
     let mut server = place.serve("serve tank --nbd unix:tank.sock");
     assert!(!server.signal(libc::SIGKILL).success());
+    let (_, said) = place.ends("array status tank", 0);
+    assert!(said.contains("left writes in") && said.contains("before the machine goes down"), "{said}");
     let killed = place.json("array status tank");
     assert!(killed["clean"] == false && killed.get("live_bytes").is_none() && killed["capacity_bytes"].is_u64());
     // Both sockets are still there, and nobody behind them.
@@ -204,6 +217,52 @@ fn a_killed_server_leaves_an_array_that_opens_again() {
     assert!(recovery["steps"].as_array().unwrap().len() >= 3);
     assert!(server.signal(libc::SIGINT).success());
     assert!(place.ok("array check tank").contains("consistent"));
+}
+
+#[test]
+fn a_log_that_takes_nothing_ends_no_server_and_changes_no_exit_status() {
+    let place = Place::new("full-log");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    let mut server = Server::start_without_log(place.command("serve tank --nbd unix:tank.sock"));
+    write_block(&place.0.join("tank.sock"), "a", 0, &[7; 4096]);
+    place.ok("array status tank");
+    assert!(server.signal(libc::SIGTERM).success());
+    let full = File::create("/dev/full").unwrap();
+    let status = place.command("array status nosuch").stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn check_and_salvage_go_on_without_what_has_taken_a_members_name() {
+    let place = Place::new("impostors");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    let at = |name: &str| place.0.join(name);
+    fs::rename(at("d1"), at("away")).unwrap();
+    let pipe = || assert!(Command::new("mkfifo").arg(at("d1")).status().unwrap().success());
+    let impostors: [(&dyn Fn(), &str); 5] = [
+        (
+            &|| {
+                fs::copy(at("d0"), at("d1")).unwrap();
+            },
+            "the same member",
+        ),
+        (&|| std::os::unix::fs::symlink("d0", at("d1")).unwrap(), "the same member"),
+        (&|| drop(File::create(at("d1")).unwrap()), "smaller than one block"),
+        (&|| fs::create_dir(at("d1")).unwrap(), "neither a regular file"),
+        (&pipe, "neither a regular file nor a block device"),
+    ];
+    for (put, why) in impostors {
+        put();
+        let (out, err) = place.ends("array check tank", 3);
+        assert!(out.contains("consistent, and degraded") && out.contains("member 1 "), "{out}");
+        assert!(err.contains("d1") && err.contains(why), "{why}: {err}");
+        place.ok("array salvage tank/a copy --force");
+        let _ = fs::remove_file(at("d1")).or_else(|_| fs::remove_dir(at("d1")));
+    }
+    fs::rename(at("away"), at("d1")).unwrap();
+    assert!(place.ok("array check tank").contains("tank: consistent;"));
 }
 
 #[test]

@@ -54,6 +54,11 @@ const fn at(offset: usize, magic: &'static [u8], what: &'static str) -> Signatur
 /// Signatures at the start of a device, the more telling ones first: a partition table's 55 AA is also the end of a FAT
 /// boot sector, so partition tables come after the file systems.
 const SIGNATURES: &[Signature] = &[
+    at(
+        0,
+        b"CYGSSDFL",
+        "the drive of a software SSD, which is a member by its address (ssd:unix:PATH, see 'cygnus ssd serve')",
+    ),
     at(0, b"LUKS\xba\xbe", "LUKS"),
     at(0x4000, b"SKUL\xba\xbe", "LUKS"),
     at(0, b"XFSB", "xfs"),
@@ -137,7 +142,14 @@ fn foreign(head: &[u8], tail: &[u8]) -> Option<&'static str> {
         .or_else(|| swap(head))
         .or_else(|| zfs(head))
         .or_else(|| gpt_backup(tail))
+        .or_else(|| zone_file(tail))
         .or_else(|| has(head, 510, b"\x55\xaa").then_some("MBR"))
+}
+
+/// A file that stands for a device with zones describes these in its last block.
+fn zone_file(tail: &[u8]) -> Option<&'static str> {
+    let is_one = tail.last_chunk::<BLOCK>().is_some_and(|block| block.starts_with(b"CYGZONES"));
+    is_one.then_some("a device with zones in a file, which is a member as zoned:FILE")
 }
 
 fn is_ours(slot: &[u8]) -> bool {

@@ -54,6 +54,9 @@ fn the_end_of_the_device_counts_too() {
     assert_eq!(md(PROBE_TAIL - 65536, b"\xa9\x2b\x4e\xfc\0\0\0\0"), raid);
     assert_eq!(md(PROBE_TAIL - 65535, b"\xfc\x4e\x2b\xa9\0\0\0\0"), Probe::Unknown);
     assert_eq!(md(PROBE_TAIL - 512, b"EFI PART"), Probe::Foreign { what: "GPT" });
+    let Probe::Foreign { what } = md(PROBE_TAIL - BLOCK, b"CYGZONES") else { panic!("a file with zones is known") };
+    assert!(what.contains("zoned:FILE"));
+    assert_eq!(md(PROBE_TAIL - 2 * BLOCK, b"CYGZONES"), Probe::Unknown);
     assert_eq!(md(0, b""), Probe::Blank);
 }
 

@@ -2,6 +2,7 @@
 //! Whoever waits at a terminal, or reads the log of a service that does not start, is told what for.
 
 use crate::HostError;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -41,7 +42,9 @@ impl<T: Send + 'static> Awaited<T> {
         let left = |until: Duration| until.saturating_sub(self.since.elapsed());
         let mut answer = self.answer.recv_timeout(left(NOTICE));
         if matches!(answer, Err(RecvTimeoutError::Timeout)) {
-            eprintln!("warning: waiting for {path}: it has given no answer for {} s", NOTICE.as_secs());
+            // A standard error that takes nothing any more is no reason to end.
+            let seconds = NOTICE.as_secs();
+            let _ = writeln!(io::stderr(), "warning: waiting for {path}: it has given no answer for {seconds} s");
             answer = self.answer.recv_timeout(left(PATIENCE));
         }
         answer.map_err(|_| HostError::NoAnswer { path: self.path.clone(), patience: PATIENCE })

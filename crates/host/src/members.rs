@@ -12,7 +12,7 @@ use cygnus_format::{
 };
 use cygnus_runtime::Keeper;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
-use cygnus_uring::{Access, Device, beneath};
+use cygnus_uring::{Access, Device, OpenError, beneath};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +56,12 @@ pub fn look(path: &Path) -> Found {
         Ok(found) => found,
         Err(why) => Found::Unreadable(why),
     }
+}
+
+/// Looks at one file or device as [`look`] does. Of one that gives no answer in time, that is what is found.
+pub fn look_in_time(path: &Path) -> Found {
+    let place = path.to_owned();
+    Awaited::new(path, move || look(&place)).and_then(Awaited::wait).unwrap_or_else(Found::Unreadable)
 }
 
 /// Looks at several at once. Of one that gives no answer in time, that is what is found.
@@ -139,6 +145,9 @@ pub struct Assembly {
     pub oddities: Vec<String>,
     /// Where a member was last seen and something is that holds nothing: it was wiped, or replaced.
     pub blank: Vec<PathBuf>,
+    /// Where a member was last seen, and something is that cannot be opened, or a member that another path has led to
+    /// already; and why it is left out.
+    pub left_out: BTreeMap<PathBuf, String>,
     /// See [`ArrayRecord::kept_in`].
     pub kept_in: Option<PathBuf>,
 }
@@ -150,9 +159,18 @@ impl Assembly {
     /// When none of them is there, or nobody can look.
     pub fn of_record(record: &ArrayRecord) -> Result<Self, HostError> {
         let (mut found, mut remarks, mut blank) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut left_out, mut places) = (BTreeMap::new(), BTreeMap::new());
         for (path, there) in look_at_all(record.paths())? {
             match there {
-                Found::Member(member) if member.superblock.array.to_string() == record.uuid => found.push(*member),
+                Found::Member(member) if member.superblock.array.to_string() == record.uuid => {
+                    let first = *places.entry(member.superblock.member_uuid).or_insert(path);
+                    if first != path {
+                        let (path_is, first) = (path.display(), first.display());
+                        left_out
+                            .insert(path.clone(), format!("{path_is} is the same member as {first}, or a copy of it"));
+                    }
+                    found.push(*member);
+                }
                 Found::Member(other) => remarks.push(format!(
                     "{} belongs to array {} ({})",
                     path.display(),
@@ -164,13 +182,19 @@ impl Assembly {
                     blank.push(path.clone());
                 }
                 Found::Other(what) => remarks.push(format!("{} holds {what}", path.display())),
-                Found::Unreadable(why) => remarks.push(why.to_string()),
+                Found::Unreadable(why) => {
+                    remarks.push(why.to_string());
+                    if cannot_be_opened(&why) {
+                        left_out.insert(path.clone(), why.to_string());
+                    }
+                }
             }
         }
         match assemble(found).into_values().next() {
             Some(mut assembly) => {
                 assembly.oddities.extend(remarks);
                 assembly.blank = blank;
+                assembly.left_out = left_out;
                 assembly.kept_in.clone_from(&record.kept_in);
                 Ok(assembly)
             }
@@ -210,6 +234,15 @@ impl Assembly {
     }
 }
 
+/// Whether something is there that cannot even be opened; reading what can is left to whoever needs it.
+fn cannot_be_opened(why: &HostError) -> bool {
+    match why {
+        HostError::Open(why) => !matches!(why, OpenError::NotFound { .. }),
+        HostError::NoAnswer { .. } | HostError::NoThread { .. } => true,
+        _ => false,
+    }
+}
+
 /// Sorts members into arrays, by uuid.
 pub fn assemble(found: impl IntoIterator<Item = Member>) -> BTreeMap<Uuid, Assembly> {
     let mut by_array: BTreeMap<Uuid, Vec<Member>> = BTreeMap::new();
@@ -225,7 +258,8 @@ fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
     let newest = tell.max_by_key(|member| member.superblock.rank())?.superblock.clone();
     let expected: Vec<_> = newest.state.members().copied().collect();
     let (members, spares, oddities, blank) = (vec![None; expected.len()], Vec::new(), Vec::new(), Vec::new());
-    let mut assembly = Assembly { newest, members, spares, oddities, blank, kept_in: None };
+    let left_out = BTreeMap::new();
+    let mut assembly = Assembly { newest, members, spares, oddities, blank, left_out, kept_in: None };
     for member in found {
         let path = member.path.display();
         let standing = assembly.newest.state.standing(&member.superblock);

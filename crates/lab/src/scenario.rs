@@ -350,6 +350,7 @@ impl ArraySection {
             || !self.links.is_empty()
             || self.over_provision.is_some();
         match self.checked_kind()? {
+            ArrayKind::Log(_) if self.groups == 0 => Err(WrongArray::NoGroups),
             ArrayKind::Log(_) if self.raid.is_none() || self.drives.is_some() => {
                 Err(WrongArray::LogShape(self.preset.clone()))
             }

@@ -140,7 +140,8 @@ impl Pace {
         } else {
             geometric(&mut self.group, bad_hours * (1.0 - self.phases.share) / self.phases.share)
         };
-        self.until += Nanos(self.phases.hour.0 * hours);
+        // Hours of years end when the clock does.
+        self.until = Nanos(self.until.0.saturating_add(self.phases.hour.0.saturating_mul(hours)));
         self.factor = 1.0;
         if self.is_bad {
             // Both are drawn, so that a phase takes the same numbers whatever comes of them.
@@ -202,6 +203,13 @@ mod tests {
     fn one_hour_in_ten_thousand_is_ten_times_as_slow() {
         let (drives, _, _) = shares(570, 10.0);
         assert!((0.000_07..0.000_14).contains(&drives), "{drives}");
+    }
+
+    #[test]
+    fn hours_that_are_longer_than_the_clock_counts_end_with_it() {
+        let mut pace = Pace::new(SlowPhases::field(Nanos(u64::MAX / 2), 1, 1));
+        assert!(pace.factor(Nanos::ZERO) >= 1.0);
+        assert_eq!(pace.until, Nanos(u64::MAX));
     }
 
     #[test]

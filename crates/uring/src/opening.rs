@@ -74,6 +74,7 @@ pub(crate) struct Opening {
 impl Opening {
     /// Opens `path`, claims it unless `before` has done so, and finds out what it is like.
     pub(crate) fn new(path: &Path, access: Access, before: Option<&Opening>) -> Result<(Self, Properties), OpenError> {
+        refuse_what_waits(path)?;
         let claimed = before.map(|before| before.identity);
         let (file, fallback) = open_direct(path, access, claimed).map_err(|error| name_the_other(path, error))?;
         let metadata = file.metadata().map_err(|error| io_error(path, "examine it", error))?;
@@ -157,13 +158,23 @@ impl Place {
     }
 }
 
+const NO_DEVICE: &str = "neither a regular file nor a block device";
+
+/// Refuses, before it is opened, what may keep its opener waiting for ever: a pipe waits for a writer, a serial line for a carrier.
+fn refuse_what_waits(path: &Path) -> Result<(), OpenError> {
+    match fs::metadata(path).map(|metadata| metadata.file_type()) {
+        Ok(kind) if kind.is_fifo() || kind.is_char_device() => Err(unsuitable(path, NO_DEVICE.into())),
+        _ => Ok(()),
+    }
+}
+
 fn identify(path: &Path, file: &File, metadata: &fs::Metadata) -> Result<Identity, OpenError> {
     let kind = metadata.file_type();
     if kind.is_file() {
         return Ok(Identity::File(metadata.dev(), metadata.ino()));
     }
     if !kind.is_block_device() {
-        return Err(unsuitable(path, "neither a regular file nor a block device".into()));
+        return Err(unsuitable(path, NO_DEVICE.into()));
     }
     let mut sequence = 0u64;
     // SAFETY: the request fills a u64, which the variable is. A kernel without it leaves the zero.

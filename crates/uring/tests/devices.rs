@@ -49,6 +49,13 @@ fn what_cannot_be_a_device_is_refused_with_a_reason() {
         let error = Device::open(Path::new(path), Access::Exclusive).err().unwrap();
         assert!(error.to_string().contains(reason), "{error}");
     }
+    // A pipe that nobody writes to would keep whoever opens it for reading waiting.
+    let pipe = TempPath::new("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&*pipe).status().unwrap().success());
+    for access in [Access::ReadOnly, Access::Exclusive] {
+        let error = Device::open(&pipe, access).err().unwrap();
+        assert!(error.to_string().contains("neither a regular file nor a block device"), "{error}");
+    }
     let tiny = TempPath::file("tiny", 4095);
     let error = Device::open(&tiny, Access::Exclusive).err().unwrap();
     assert!(error.to_string().contains("smaller than one block"), "{error}");

@@ -46,10 +46,10 @@ pub enum ValueError {
     #[error("\"{0}\" is no span of time: write 90s or 250us")]
     Span(String),
     /// More time than can be counted.
-    #[error("\"{0}\" is longer than 500 years")]
+    #[error("\"{0}\" is longer than ten years: write a shorter span")]
     TooLong(String),
     /// A number of seconds that is negative, or more than can be counted.
-    #[error("{0} seconds is no span of time")]
+    #[error("{0} seconds is no span of time: write 0 to 315360000, which is ten years")]
     Seconds(f64),
     /// A number outside of 0 to 100.
     #[error("{0} is not a percentage from 0 to 100")]
@@ -81,8 +81,11 @@ impl FromStr for Span {
     }
 }
 
+/// The longest span that is read: ten years. The clock of a run counts 584 years of nanoseconds, so sums of some spans stay countable.
+const LONGEST: f64 = 3650.0 * 86_400e9;
+
 fn nanos(nanos: f64) -> Option<Span> {
-    (0.0..1.6e19).contains(&nanos).then_some(Span(Nanos(nanos.round_ties_even() as u64)))
+    (0.0..=LONGEST).contains(&nanos).then_some(Span(Nanos(nanos.round_ties_even() as u64)))
 }
 
 /// Reads whatever the file holds, a text or a number.
@@ -90,7 +93,7 @@ struct Scalar<T> {
     expected: &'static str,
     of_text: fn(&str) -> Result<T, ValueError>,
     of_number: fn(f64) -> Result<T, ValueError>,
-    of_integer: fn(u64) -> T,
+    of_integer: fn(u64) -> Result<T, ValueError>,
 }
 
 impl<T> Visitor<'_> for Scalar<T> {
@@ -105,7 +108,7 @@ impl<T> Visitor<'_> for Scalar<T> {
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
-        Ok((self.of_integer)(number))
+        (self.of_integer)(number).map_err(E::custom)
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
@@ -126,7 +129,7 @@ impl<'de> Deserialize<'de> for Size {
             expected: "a size such as 4096 or \"4KiB\"",
             of_text: |text| Ok(text.parse::<ByteSize>()?.into()),
             of_number: |number| Err(ValueError::PartOfAByte(number)),
-            of_integer: Size,
+            of_integer: |bytes| Ok(Size(bytes)),
         })
     }
 }
@@ -137,7 +140,7 @@ impl<'de> Deserialize<'de> for Span {
             expected: "a span of time such as 90 (seconds) or \"250us\"",
             of_text: str::parse,
             of_number: |seconds| nanos(seconds * 1e9).ok_or(ValueError::Seconds(seconds)),
-            of_integer: |seconds| Span(Nanos(seconds.saturating_mul(1_000_000_000))),
+            of_integer: |seconds| nanos(seconds as f64 * 1e9).ok_or(ValueError::Seconds(seconds as f64)),
         })
     }
 }
@@ -156,7 +159,7 @@ impl<'de> Deserialize<'de> for Percent {
                     percent(number.parse().map_err(|_| ValueError::NoPercentage(text.into()))?)
                 },
                 of_number: percent,
-                of_integer: |number| Percent(number as f64),
+                of_integer: |number| Ok(Percent(number as f64)),
             })
             .and_then(|value| percent(value.0).map_err(de::Error::custom))
     }
@@ -229,6 +232,7 @@ mod tests {
         assert_eq!(read("span = 90").unwrap().span, Some(Span(Nanos::secs(90))));
         assert_eq!(read("span = 0.5").unwrap().span, Some(Span(Nanos::millis(500))));
         assert_eq!(read("span = '250us'").unwrap().span, Some(Span(Nanos::micros(250))));
+        assert_eq!(read("span = '3650d'").unwrap().span, Some(Span(Nanos::secs(3650 * 86_400))));
         assert_eq!(read("span = '10 min'").unwrap().span, Some(Span(Nanos::secs(600))));
         assert_eq!(read("percent = 70").unwrap().percent, Some(Percent(70.0)));
         assert_eq!(read("percent = '99.5%'").unwrap().percent, Some(Percent(99.5)));
@@ -245,6 +249,8 @@ mod tests {
             ("\nspan = '3 fortnights'", "line 2"),
             ("span = '3 fortnights'", "ns, us, ms"),
             ("span = -0.5", "no span"),
+            ("span = 9223372036854775807", "ten years"),
+            ("span = '3651d'", "ten years"),
             ("percent = 101", "from 0 to 100"),
             ("percent = 'most'", "70%"),
             ("blocks = [['4KiB']]", "line 1"),

@@ -1,10 +1,10 @@
 //! Arrays that update in place, for the commands: opened and checked.
 
+use super::places;
 use crate::failure::Failure;
 use cygnus_engine::{CheckProgress, CheckReport, Log};
 use cygnus_host::devices::{on_reactor, open_all, open_members};
 use cygnus_host::members::Assembly;
-use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
 use cygnus_inplace::{Array, CreateOptions};
 use cygnus_types::Uuid;
@@ -36,18 +36,27 @@ pub fn with_array<T>(
 }
 
 /// Checks a stopped array without writing anything to it.
-pub fn check(record: &ArrayRecord, progress: impl Fn(CheckProgress) + 'static) -> Result<CheckReport, Failure> {
-    let (wanted, paths) = (record.array()?, record.paths().filter(|path| place::is_there(path)));
-    on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
+pub fn check(
+    record: &ArrayRecord,
+    assembly: &Assembly,
+    progress: impl Fn(CheckProgress) + 'static,
+) -> Result<CheckReport, Failure> {
+    let wanted = record.array()?;
+    on_reactor(open_all(places(record, assembly), Access::Exclusive)?, async |reactor| {
         let checked = cygnus_inplace::check(&reactor.rt, &reactor.devices, Some(wanted), progress).await;
         checked.map_err(Failure::from)
     })
 }
 
 /// Makes copies and parity of a stopped array fit; returns how many stripes did not.
-pub fn repair(record: &ArrayRecord, log: Arc<dyn Log>, progress: impl Fn(u64, u64)) -> Result<u64, Failure> {
-    let (wanted, paths) = (record.array()?, record.paths().filter(|path| place::is_there(path)));
-    on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
+pub fn repair(
+    record: &ArrayRecord,
+    assembly: &Assembly,
+    log: Arc<dyn Log>,
+    progress: impl Fn(u64, u64),
+) -> Result<u64, Failure> {
+    let wanted = record.array()?;
+    on_reactor(open_all(places(record, assembly), Access::Exclusive)?, async |reactor| {
         let mended = cygnus_inplace::repair(&reactor.rt, &reactor.devices, Some(wanted), log, progress).await;
         mended.map_err(Failure::from)
     })

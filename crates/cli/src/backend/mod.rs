@@ -18,7 +18,7 @@ use cygnus_host::state::ArrayRecord;
 use cygnus_runtime::Keeper;
 use cygnus_server::status::growth;
 use cygnus_types::{Acknowledged, ByteSize, Medium, Nanos, Paging, Uuid};
-use cygnus_uring::{Access, Device};
+use cygnus_uring::Access;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -209,16 +209,21 @@ pub fn read_array<T>(
     })
 }
 
+/// Where members of an array were last seen and something is: what cannot be opened, and second paths to a member, are left out.
+fn places<'a>(record: &'a ArrayRecord, assembly: &'a Assembly) -> impl Iterator<Item = &'a PathBuf> {
+    record.paths().filter(|path| !assembly.left_out.contains_key(*path) && place::is_there(path))
+}
+
 /// Checks a stopped array without writing anything to it; nobody else can open it meanwhile. Whatever stands where a
 /// member was last seen is looked at, so that a member that is none any more is told as such.
 pub fn check(
     record: &ArrayRecord,
+    assembly: &Assembly,
     log: Arc<dyn Log>,
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
     let options = to_read(record.array()?, log);
-    let paths = record.paths().filter(|path| place::is_there(path));
-    on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
+    on_reactor(open_all(places(record, assembly), Access::Exclusive)?, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::from)
     })
 }
@@ -243,10 +248,14 @@ const LOOK: Nanos = Nanos::millis(50);
 
 /// Repairs a stopped array as far as redundancy goes: opens it, scrubs it to the end, waits for members that catch up,
 /// and stops it cleanly.
-pub fn repair(record: &ArrayRecord, log: Arc<dyn Log>, progress: impl Fn(&JobStatus)) -> Result<ScrubReport, Failure> {
+pub fn repair(
+    record: &ArrayRecord,
+    assembly: &Assembly,
+    log: Arc<dyn Log>,
+    progress: impl Fn(&JobStatus),
+) -> Result<ScrubReport, Failure> {
     let options = to_change(record.array()?, record.keepers()?, log);
-    let paths = record.paths().filter(|path| place::is_there(path));
-    on_reactor(open_all(paths, Access::Exclusive)?, async |reactor| {
+    on_reactor(open_all(places(record, assembly), Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         array.start_scrub(now_unix());
         while let Some(job) = array.jobs().iter().find(|job| job.state == JobState::Running) {
@@ -270,8 +279,8 @@ pub fn salvage<T>(
     let options = to_read(record.array()?, log);
     let mut devices = Vec::new();
     for path in record.paths() {
-        match Device::open(path, Access::ReadOnly) {
-            Ok(device) => devices.push(device),
+        match open_all([path], Access::ReadOnly) {
+            Ok(opened) => devices.extend(opened),
             Err(error) => remark(error.to_string()),
         }
     }

@@ -61,18 +61,23 @@ impl Done {
 pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, if repair { "repair" } else { "check" })?;
-    let assembly = Assembly::of_record(&record).ok();
-    let in_place = assembly.as_ref().is_some_and(|assembly| assembly.newest.state.in_place.is_some());
-    if let Some(place) = assembly.and_then(|assembly| assembly.left_in_memory()) {
+    let assembly = Assembly::of_record(&record)?;
+    for why in assembly.left_out.values() {
+        context.output.warn(&format!("{why}: the check goes on without it"));
+    }
+    if let Some(place) = assembly.left_in_memory() {
         context.output.warn(&format!(
             "a server of {name} that was killed has left writes in {place}: they are no part of this check, and the next start \
              puts them on the members"
         ));
     }
-    let mut answer = Answer { report: check(&record, in_place, context)?, repair: None };
+    let mut answer = Answer { report: check(&record, &assembly, context)?, repair: None };
     if repair && answer.report.exit() != Exit::Done {
-        let done = if in_place { mend_in_place(&record, context) } else { mend(&record, context) }?;
-        let before = std::mem::replace(&mut answer.report, check(&record, in_place, context)?);
+        let done = match is_in_place(&assembly) {
+            true => mend_in_place(&record, &assembly, context),
+            false => mend(&record, &assembly, context),
+        }?;
+        let before = std::mem::replace(&mut answer.report, check(&record, &assembly, context)?);
         answer.repair = Some(Repair { before, done });
     }
     context.output.answer(&answer, |paint| match &answer.repair {
@@ -87,30 +92,34 @@ pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Fa
     Ok(answer.report.exit())
 }
 
-fn check(record: &ArrayRecord, in_place: bool, context: &Context) -> Result<Report, Failure> {
+fn is_in_place(assembly: &Assembly) -> bool {
+    assembly.newest.state.in_place.is_some()
+}
+
+fn check(record: &ArrayRecord, assembly: &Assembly, context: &Context) -> Result<Report, Failure> {
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "segments");
     let show = move |now: CheckProgress| bar.reach_of(now.segments as u64, now.of as u64);
-    let report = match in_place {
-        true => backend::inplace::check(record, show),
-        false => backend::check(record, log, show),
+    let report = match is_in_place(assembly) {
+        true => backend::inplace::check(record, assembly, show),
+        false => backend::check(record, assembly, log, show),
     };
     report.map(Report::new)
 }
 
-fn mend_in_place(record: &ArrayRecord, context: &Context) -> Result<Done, Failure> {
+fn mend_in_place(record: &ArrayRecord, assembly: &Assembly, context: &Context) -> Result<Done, Failure> {
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "stripes repaired");
-    let renewed = backend::inplace::repair(record, log, |done, all| {
+    let renewed = backend::inplace::repair(record, assembly, log, |done, all| {
         bar.reach_of(done, all);
     });
     renewed.map(|renewed_stripes| Done::InPlace { renewed_stripes })
 }
 
-fn mend(record: &ArrayRecord, context: &Context) -> Result<Done, Failure> {
+fn mend(record: &ArrayRecord, assembly: &Assembly, context: &Context) -> Result<Done, Failure> {
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "bytes repaired");
-    let report = backend::repair(record, log, |job: &JobStatus| {
+    let report = backend::repair(record, assembly, log, |job: &JobStatus| {
         bar.reach_of(job.done, job.total);
     });
     report.map(scrub_report).map(Done::Scrub)

@@ -45,7 +45,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
     let mut found = Vec::new();
     let mut others = Vec::new();
     for path in members::expand(paths)? {
-        match members::look(&path) {
+        match members::look_in_time(&path) {
             Found::Member(member) => found.push(*member),
             Found::Nothing => others.push(OtherPath { path, holds: "nothing".into() }),
             Found::Other(holds) => others.push(OtherPath { path, holds }),

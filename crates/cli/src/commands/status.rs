@@ -26,7 +26,14 @@ pub fn of(name: &ArrayName, context: &Context) -> Result<ArrayStatus, Failure> {
         },
         None => {
             let record = context.state.load(name)?;
-            Ok(stopped::status(&Assembly::of_record(&record)?, &record))
+            let assembly = Assembly::of_record(&record)?;
+            if let Some(place) = assembly.left_in_memory() {
+                context.output.warn(&format!(
+                    "a server of {name} that was killed has left writes in {place}: start {name} before the machine goes down, which \
+                     puts them on the members"
+                ));
+            }
+            Ok(stopped::status(&assembly, &record))
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::args::sim::FabricArgs;
 use crate::failure::Failure;
-use crate::outfile;
 use crate::output::Output;
+use crate::{infile, outfile};
 use cygnus_fabric::Topology;
 use cygnus_types::counted;
 use serde::Serialize;
@@ -84,7 +84,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 fn load(path: &Path) -> Result<Topology, Failure> {
     let name = path.display().to_string();
     let usage = |message: String| Failure::Usage(message);
-    match fs::read_to_string(path) {
+    match infile::read(path) {
         Ok(text) => Topology::parse(&name, &text).map_err(|error| usage(error.to_string())),
         Err(error) if error.kind() == ErrorKind::NotFound => Topology::from_shorthand(&name).map_err(|word| {
             if word.has_other_form() { usage(format!("{name}: {error}; {REMEDY}")) } else { usage(word.to_string()) }

@@ -7,6 +7,7 @@ mod show;
 
 use crate::args::sim::SimCommand;
 use crate::failure::Failure;
+use crate::infile;
 use crate::output::{Output, print};
 use cygnus_control::paint::Tone;
 use cygnus_control::table::{Align, Table};
@@ -66,7 +67,7 @@ fn shipped(name: &str) -> Option<&'static Example> {
 /// The name and the text of a scenario: of the file, or of what comes with the program by that name if there is no such file.
 pub fn load(path: &Path) -> Result<(String, String), Failure> {
     let name = path.display().to_string();
-    match (std::fs::read_to_string(path), shipped(&name)) {
+    match (infile::read(path), shipped(&name)) {
         (Ok(text), _) => Ok((name, text)),
         (Err(error), Some(example)) if error.kind() == std::io::ErrorKind::NotFound => Ok((name, example.text.into())),
         (Err(error), _) => {

@@ -75,9 +75,11 @@ impl Array {
         self.carry_out(async move {
             let reactor = &array.reactor;
             let home = reactor.home();
-            let members =
-                (0..reactor.shared.members.len()).map(|ix| Seats::of(reactor).bytes_needed(MemberIx(ix as u16)));
-            array.check_candidate(&device, members.min().expect("an array has members"))?;
+            // What has left needs no device any more.
+            let members = (0..reactor.shared.members.len()).map(|ix| MemberIx(ix as u16));
+            let members = members.filter(|&member| !home.state.borrow().has_left(member));
+            let least = members.map(|member| Seats::of(reactor).bytes_needed(member)).min();
+            array.check_candidate(&device, least.expect("an array has members"))?;
             let _taken = Taken::new(reactor, vec![device.ix]);
             if !force {
                 array.refuse_used(&device).await?;

@@ -3,7 +3,7 @@
 use cygnus_engine::{Array, Found, GroupError, JobKind, JobState, Salvage, VolumeError, inspect};
 use cygnus_format::GroupState;
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_sim::{DiskId, World};
+use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_types::{ByteSize, GroupId, Nanos, ReactorId};
 
 use crate::common::*;
@@ -154,6 +154,22 @@ fn a_cancelled_group_stays() {
         array.close().await.unwrap();
     });
     assert_clean(&world, &disks);
+}
+
+/// A group that has left needs no space on its devices, and is no measure of a spare.
+#[test]
+fn a_spare_is_as_large_as_what_stays_needs() {
+    let world = World::new(7);
+    let mut disks = make(&world, 3, 2, 1, 0);
+    disks.push(world.add_disk(DiskConfig::new("small", 8 * MIB)));
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices[..9], &options()).await.unwrap();
+        let id = array.retire(GROUP).await.unwrap();
+        assert_eq!(ended(&rt, &array, id).await.state, JobState::Done);
+        let error = array.add_spare(&devices[9], false).await.unwrap_err();
+        assert!(error.to_string().contains("too small"), "{error}");
+        array.close().await.unwrap();
+    });
 }
 
 #[test]

@@ -15,6 +15,9 @@ pub(crate) enum WrongArray {
     /// An array that writes a log has R-groups.
     #[error("{0} takes raid = \"K+M\", and no drives = N")]
     LogShape(String),
+    /// An array without R-groups has no place for data.
+    #[error("groups = 0: an array has at least one R-group; leave it out for one")]
+    NoGroups,
     /// An array that updates in place has devices and chunks.
     #[error("{0} updates in place: it takes drives = N and perhaps chunk, and nothing else")]
     InPlaceShape(String),

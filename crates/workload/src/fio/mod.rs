@@ -144,8 +144,8 @@ impl Job {
         if let Some((Size(size), _)) = sizes.iter().find(|(Size(size), _)| !aligned(*size) || *size > LONGEST) {
             return wrong(format!("block-size: {size} is not a multiple of 512 bytes from 512 B to 32 MiB"));
         }
-        for (what, bytes) in [("align", self.align()), ("offset", self.offset.0 + SECTOR)] {
-            if !aligned(bytes) {
+        for (what, is_fine) in [("align", aligned(self.align())), ("offset", self.offset.0.is_multiple_of(SECTOR))] {
+            if !is_fine {
                 return wrong(format!("{what}: not a multiple of 512 bytes"));
             }
         }
@@ -179,7 +179,7 @@ impl Job {
         }
         let footprint = self.footprint(volume_size);
         if footprint.end > volume_size || footprint.start == volume_size {
-            let needs = ByteSize(footprint.end.max(footprint.start + self.longest()));
+            let needs = ByteSize(footprint.end.max(footprint.start.saturating_add(self.longest())));
             return Err(WorkloadError::Volume { name: name.into(), needs, volume: ByteSize(volume_size) });
         }
         if footprint.end - footprint.start < self.longest() {
