@@ -1,7 +1,9 @@
 //! The life of an array as scripts drive it: made, served, killed, degraded, found again, checked, taken apart.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -120,6 +122,16 @@ impl Server {
         Self::started(command)
     }
 
+    /// Starts with a log that is full already and that nobody reads, as on a terminal that is held. It is the answer's second part.
+    fn start_with_unread_log(mut command: Command) -> (Self, UnixStream) {
+        let (unread, mut log) = UnixStream::pair().unwrap();
+        log.set_nonblocking(true).unwrap();
+        while log.write(&[b'.'; 64]).is_ok() {}
+        log.set_nonblocking(false).unwrap();
+        command.stderr(OwnedFd::from(log));
+        (Self::started(command), unread)
+    }
+
     fn signal(&mut self, signal: libc::c_int) -> std::process::ExitStatus {
         // SAFETY: the process is our child and has not been waited for, so the number is its own.
         assert_eq!(unsafe { libc::kill(self.0.id() as libc::pid_t, signal) }, 0);
@@ -231,6 +243,18 @@ fn a_log_that_takes_nothing_ends_no_server_and_changes_no_exit_status() {
     let full = File::create("/dev/full").unwrap();
     let status = place.command("array status nosuch").stderr(full).status().unwrap();
     assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn a_log_that_is_not_read_holds_no_server_up() {
+    let place = Place::new("unread-log");
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    let (mut server, _unread) = Server::start_with_unread_log(place.command("serve tank --nbd unix:tank.sock"));
+    write_block(&place.0.join("tank.sock"), "a", 0, &[7; 4096]);
+    place.ok("array status tank");
+    assert!(server.signal(libc::SIGTERM).success());
+    assert!(place.ok("array check tank").contains("tank: consistent;"));
 }
 
 #[test]

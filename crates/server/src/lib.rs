@@ -16,6 +16,7 @@
 //! | `share.rs` | how much of a reactor's time the control socket may take |
 //! | `heap.rs` | what freed memory goes back to the system |
 //! | `event.rs`, `log.rs` | what is said, in which words; how often, and with the time before it |
+//! | `scribe.rs` | the thread that writes the log, so that no reactor waits for whoever reads it |
 //! | `memory.rs` | who may take how much of the machine's memory |
 //! | `record.rs` | what clients ask of a volume, written to a file |
 //! | `devices.rs`, `members.rs` | devices that come while the array is served, and members that are remembered |
@@ -42,6 +43,7 @@ mod peer;
 mod plan;
 mod record;
 mod request;
+mod scribe;
 mod seek;
 mod served;
 mod share;

@@ -3,6 +3,7 @@
 
 use crate::event::{ServerEvent, Weight};
 use crate::options::Voice;
+use crate::scribe::{Said, Scribe};
 use cygnus_control::show;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +15,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 
 /// The log of one server.
 pub struct ServerLog {
-    voice: Arc<dyn Voice>,
+    scribe: Scribe,
     times: bool,
     throttle: Mutex<Throttle>,
 }
@@ -22,7 +23,7 @@ pub struct ServerLog {
 impl ServerLog {
     /// With the time before each line if `times`.
     pub fn new(voice: Arc<dyn Voice>, times: bool) -> Arc<Self> {
-        Arc::new(Self { voice, times, throttle: Mutex::default() })
+        Arc::new(Self { scribe: Scribe::new(voice, times), times, throttle: Mutex::default() })
     }
 
     /// Tells what has happened.
@@ -32,7 +33,7 @@ impl ServerLog {
             return;
         }
         match event.weight() {
-            Weight::Detail => self.voice.detail(&self.stamped(&event.to_string())),
+            Weight::Detail => self.scribe.write(Said::Detail(stamped(self.times, &event.to_string()))),
             Weight::Line => self.say(&event.to_string()),
             Weight::Warning => self.say(&format!("warning: {event}")),
         }
@@ -45,20 +46,21 @@ impl ServerLog {
     }
 
     fn say(&self, text: &str) {
-        self.voice.say(&self.stamped(text));
+        self.scribe.write(Said::Line(stamped(self.times, text)));
     }
 
     fn admits(&self, kind: &'static str, subject: &str) -> bool {
         self.throttle.lock().expect("no holder panics").admits(kind, subject, Instant::now())
     }
+}
 
-    fn stamped(&self, text: &str) -> String {
-        if !self.times {
-            return text.into();
-        }
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        format!("{} {text}", rfc3339(since))
+/// A line, after the time if `times`.
+pub(crate) fn stamped(times: bool, text: &str) -> String {
+    if !times {
+        return text.into();
     }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{} {text}", rfc3339(since))
 }
 
 impl cygnus_engine::Log for ServerLog {

@@ -5,6 +5,7 @@
 //! of both kinds, and messages, come out of park alone.
 
 use std::cell::RefCell;
+use std::io::{self, Write};
 use std::mem;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::rc::Rc;
@@ -546,7 +547,7 @@ impl Drop for Core {
     fn drop(&mut self) {
         if !self.quiesce() {
             // Better to lose memory than to have a device write into memory that serves another purpose by then.
-            eprintln!("a device does not finish its I/O: its buffers are given up for lost");
+            let _ = writeln!(io::stderr(), "a device does not finish its I/O: its buffers are given up for lost");
             mem::forget(mem::take(&mut self.in_flight));
             mem::forget(mem::take(&mut self.sockets));
             mem::forget(mem::replace(&mut self.bell_count, Box::new(0)));

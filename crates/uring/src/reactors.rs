@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io;
+use std::io::{self, Write};
 use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -221,7 +221,7 @@ struct EndsTheProcess {
 impl Drop for EndsTheProcess {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!("reactor {} panicked: the process ends", self.reactor);
+            let _ = writeln!(io::stderr(), "reactor {} panicked: the process ends", self.reactor);
             std::process::abort();
         }
     }

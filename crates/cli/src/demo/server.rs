@@ -17,7 +17,7 @@ use cygnus_host::state::{ArrayRecord, MemberRecord, StateDir};
 use cygnus_policy::Preset;
 use cygnus_types::ByteSize;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -137,8 +137,8 @@ impl Drop for DemoServer {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if self.keep {
-            eprintln!("kept: cygnus --state {} array status {ARRAY}", self.state.path().display());
-            eprintln!("      in {}", self.scratch.path().display());
+            let (state, scratch) = (self.state.path().display(), self.scratch.path().display());
+            let _ = writeln!(io::stderr(), "kept: cygnus --state {state} array status {ARRAY}\n      in {scratch}");
         }
     }
 }
