@@ -581,6 +581,29 @@ fn ready_is_told_to_systemd_and_to_a_descriptor() {
 }
 
 #[test]
+fn a_descriptor_that_was_not_handed_over_is_refused_and_never_taken_for_a_members() {
+    let place = Place::new("not-handed-over");
+    place.create_tank();
+    for fd in 3..16 {
+        use std::os::unix::process::CommandExt;
+        let mut command = place.command(&format!("serve tank --ready-fd {fd}"));
+        // SAFETY: fcntl is one system call, allowed between fork and exec. What the test was handed is not handed on.
+        unsafe {
+            command.pre_exec(|| {
+                for fd in 3..64 {
+                    libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+                }
+                Ok(())
+            });
+        }
+        let ended = command.output().unwrap();
+        assert_eq!(ended.status.code(), Some(1));
+        let refused = String::from_utf8_lossy(&ended.stderr);
+        assert!(refused.contains(&format!("--ready-fd {fd}: whoever starts the server has to open")), "{refused}");
+    }
+}
+
+#[test]
 fn groups_come_and_go() {
     let place = Place::new("groups");
     place.create_tank();

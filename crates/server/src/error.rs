@@ -80,6 +80,11 @@ pub enum ServeError {
     /// A recording's file is there already.
     #[error("{0} exists: record to another file, or remove it first")]
     RecordingExists(String),
+    /// A descriptor that is to be told was not opened by whoever started the server.
+    #[error(
+        "--ready-fd {0}: whoever starts the server has to open this descriptor and hand it over, as a shell does with '{0}>FILE'"
+    )]
+    NotInherited(i32),
     /// The system refuses something.
     #[error("{what}: {source}")]
     Io {

@@ -22,15 +22,28 @@ fn send(socket: &OsStr, state: &str) -> Result<()> {
     UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address).map(drop)
 }
 
-/// Writes a newline to a descriptor that our parent opened for this, and closes it.
-pub fn descriptor(fd: RawFd) -> Result<()> {
-    // SAFETY: F_GETFD reads one flag and changes nothing; it tells whether the number is open at all.
-    if unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
+/// The descriptor of this number, which our parent opened for us.
+///
+/// # Errors
+/// When there is none, or when this process has opened it: a newline there could be in the midst of a member.
+pub fn inherited(fd: RawFd) -> Result<File> {
+    // SAFETY: F_GETFD reads flags and changes nothing; it tells whether the number is open at all.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+    // Whatever is opened in this process is closed on exec; what came through an exec is not.
+    if flags < 0 || flags & libc::FD_CLOEXEC != 0 {
+        return Err(std::io::Error::from_raw_os_error(libc::EBADF));
+    }
+    // SAFETY: F_SETFD changes flags of a descriptor that is open, as was just seen.
+    if unsafe { libc::fcntl(fd, libc::F_SETFD, flags | libc::FD_CLOEXEC) } < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is open (just checked) and by `--ready-fd` the user hands it over to us alone: nothing
-    // else in this process knows the number, so closing it on drop takes it from nobody.
-    let mut file = unsafe { File::from_raw_fd(fd) };
+    // SAFETY: the descriptor is open, this process has not opened it, and from now on it is taken for one that it has: so it is
+    // taken once, and closing it takes it from nobody.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// Writes a newline to it, and closes it.
+pub fn descriptor(mut file: File) -> Result<()> {
     file.write_all(b"\n")
 }
 
@@ -38,7 +51,7 @@ pub fn descriptor(fd: RawFd) -> Result<()> {
 mod tests {
     use super::*;
     use cygnus_host::scratch::Scratch;
-    use std::os::fd::IntoRawFd;
+    use std::os::fd::{AsRawFd, IntoRawFd};
 
     #[test]
     fn systemd_s_socket_gets_the_state_by_path_and_by_abstract_name() {
@@ -60,10 +73,18 @@ mod tests {
     #[test]
     fn a_descriptor_gets_a_newline_and_is_closed() {
         let (mut reader, writer) = std::io::pipe().unwrap();
-        descriptor(writer.into_raw_fd()).unwrap();
+        // SAFETY: the descriptor is open; without FD_CLOEXEC it is as one that came through an exec.
+        unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETFD, 0) };
+        descriptor(inherited(writer.into_raw_fd()).unwrap()).unwrap();
         let mut text = String::new();
         std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
         assert_eq!(text, "\n", "and the end of the file was seen");
-        assert!(descriptor(987_654).is_err());
+    }
+
+    #[test]
+    fn what_this_process_has_opened_is_not_taken() {
+        let (_reader, writer) = std::io::pipe().unwrap();
+        assert_eq!(inherited(writer.as_raw_fd()).unwrap_err().raw_os_error(), Some(libc::EBADF));
+        assert_eq!(inherited(987_654).unwrap_err().raw_os_error(), Some(libc::EBADF));
     }
 }

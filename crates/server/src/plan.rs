@@ -16,6 +16,7 @@ use cygnus_target::{ArrayExports, BoundListener, Exports, Server, ServerConfig, 
 use cygnus_types::{Nanos, Uuid};
 use cygnus_uring::Reactor;
 use cygnus_volume::VolumeSet;
+use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -38,7 +39,8 @@ pub struct Plan {
     pub reactors: usize,
     pub listeners: Vec<BoundListener>,
     pub control: BoundListener,
-    pub ready_fd: Option<i32>,
+    /// What is told that clients may come, until it is.
+    pub ready: Mutex<Option<File>>,
     /// After what time a device that answers nothing is given up, if not as the engine has it.
     pub hung_after: Option<Nanos>,
     /// How long requests wait for members while the array is suspended; `None`: for as long as it takes.
@@ -103,8 +105,9 @@ pub fn announce(plan: &Plan) -> Result<(), ServeError> {
     plan.voice.ready(&Ready { array: name.clone(), nbd }).map_err(ServeError::io("standard output"))?;
     let state = format!("READY=1\nSTATUS=serving {name}");
     notify::service_manager(&state).map_err(ServeError::io("$NOTIFY_SOCKET"))?;
-    if let Some(fd) = plan.ready_fd {
-        notify::descriptor(fd).map_err(ServeError::io(format!("--ready-fd {fd}")))?;
+    let ready = plan.ready.lock().expect("no holder panics").take();
+    if let Some(ready) = ready {
+        notify::descriptor(ready).map_err(ServeError::io("--ready-fd"))?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::log::ServerLog;
 use crate::memory::Memory;
 use crate::options::{Options, Voice};
 use crate::plan::{Plan, Published};
-use crate::{ServeError, home, peer};
+use crate::{ServeError, home, notify, peer};
 use cygnus_control::client::Client;
 use cygnus_host::members::Assembly;
 use cygnus_host::state::StateDir;
@@ -23,6 +23,9 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// When it cannot be served, and nothing was changed; or when it could not be stopped cleanly.
 pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Result<(), ServeError> {
+    // Before anything is opened, which could get that number.
+    let ready =
+        options.ready_fd.map(|fd| notify::inherited(fd).map_err(|_| ServeError::NotInherited(fd))).transpose()?;
     let (pin, record_to) = (options.pin, options.record.clone());
     let record = state.load(&options.name)?;
     let control = bind_control(&options, state)?;
@@ -68,7 +71,7 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
         reactors,
         listeners: bind_nbd(&options, state)?,
         control,
-        ready_fd: options.ready_fd,
+        ready: Mutex::new(ready),
         hung_after: options.hung_after,
         suspended_for: options.suspended_for,
         scrub_every: options.scrub_every,

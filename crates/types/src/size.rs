@@ -69,7 +69,7 @@ pub enum ParseSizeError {
     #[error("\"{0}\" is not a whole number of bytes")]
     NotWhole(String),
     /// The size exceeds 2^64 - 1 bytes.
-    #[error("\"{0}\" is more than 16 EiB")]
+    #[error("\"{0}\" is too large: a size is less than 16 EiB")]
     TooLarge(String),
 }
 
