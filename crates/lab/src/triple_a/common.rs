@@ -16,9 +16,8 @@ pub fn scaled(asked: Scale) -> Scale {
     Scale::new(asked.divisor().min(DIVISOR)).expect("both are in bounds")
 }
 
-/// Seeds of Table 2, and of figures, which have more and longer runs.
+/// Seeds of all tables and figures.
 pub const SEEDS: u32 = 5;
-pub const FEWER: u32 = 3;
 
 /// Bytes of a module of the paper (section 5.1).
 const MODULE: u64 = 64_000_000_000;

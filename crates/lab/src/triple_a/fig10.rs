@@ -1,6 +1,6 @@
 //! Figure 10: waiting for links and for modules, with moves and without.
 
-use super::common::{DIVISOR, FEWER, Look, Measure, Results, SYNTHESISED, link, scaled, storage, with_cause};
+use super::common::{DIVISOR, Look, Measure, Results, SEEDS, SYNTHESISED, link, scaled, storage, with_cause};
 use super::fig9::{bars, cases, effects};
 use crate::chart::Chart;
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -28,7 +28,7 @@ impl Experiment for Fig10 {
             title: "Waiting for links, for modules, and in all, with data that moves out of the way by that without",
             published: "Figure 10 and section 6.2: most of the link contention is gone, storage contention is 15 % less, queue stall 85 %.",
             divisor: DIVISOR,
-            seeds: FEWER,
+            seeds: SEEDS,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Figure 11: how latencies are distributed.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Results, SYNTHESISED, WORKLOADS, Who, Workload, both, effect, latency, scaled,
+    Case, DIVISOR, Load, Look, Results, SEEDS, SYNTHESISED, WORKLOADS, Who, Workload, both, effect, latency, scaled,
     with_cause,
 };
 use super::fig9::cases;
@@ -23,7 +23,7 @@ impl Experiment for Fig11 {
             title: "Distribution of latencies with data that moves out of the way and without",
             published: "Figure 11 and section 6.3: the long tail is much shorter; msnfs gains little although it has four hot clusters, proj much.",
             divisor: DIVISOR,
-            seeds: FEWER,
+            seeds: SEEDS,
         }
     }
 

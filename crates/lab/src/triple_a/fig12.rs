@@ -1,7 +1,7 @@
 //! Figure 12: more and more hot clusters.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Who, both, effect, kiops, latency, scaled, wear, with_cause,
+    Case, DIVISOR, Load, Look, Measure, Results, SEEDS, Who, both, effect, kiops, latency, scaled, wear, with_cause,
 };
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -28,7 +28,7 @@ impl Experiment for Fig12 {
             title: "Reads while more and more clusters are hot",
             published: "Figure 12 and section 6.4: without moves, latency worsens with the number of hot clusters; with them it is stable, and IOPS better.",
             divisor: DIVISOR,
-            seeds: FEWER,
+            seeds: SEEDS,
         }
     }
 

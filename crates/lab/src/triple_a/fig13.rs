@@ -1,7 +1,7 @@
 //! Figures 13 to 15: larger and larger networks.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Measure, Results, Wait, Who, both, kiops, latency, link, ratio, scaled, storage,
+    Case, DIVISOR, Load, Look, Measure, Results, SEEDS, Wait, Who, both, kiops, latency, link, ratio, scaled, storage,
     wait, with_cause,
 };
 use super::fig12::READS;
@@ -77,7 +77,7 @@ impl Experiment for Fig13 {
             title: "Latency and IOPS of reads with data that moves out of the way, on larger and larger networks",
             published: "Figure 13 and section 6.4: the larger the network, 4x8 to 4x20 clusters, the more is gained.",
             divisor: DIVISOR,
-            seeds: FEWER,
+            seeds: SEEDS,
         }
     }
 
@@ -114,7 +114,7 @@ impl Experiment for Fig14 {
             title: "Waiting for links and for modules with data that moves out of the way, on larger and larger networks",
             published: "Figure 14 and section 6.4: link contention is almost completely eliminated, storage contention steadily reduced as the network grows.",
             divisor: DIVISOR,
-            seeds: FEWER,
+            seeds: SEEDS,
         }
     }
 
@@ -162,7 +162,7 @@ impl Experiment for Fig15 {
             published: "Figure 15 and section 6.4: stalls in all three queues fall as the network grows; those of switches and root complex are gone beyond \
                         a size of 20.",
             divisor: DIVISOR,
-            seeds: FEWER,
+            seeds: SEEDS,
         }
     }
 

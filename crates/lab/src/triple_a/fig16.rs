@@ -1,7 +1,7 @@
 //! Figure 16: data that is read anew for its migration, beside data that rides on the client's read.
 
 use super::common::{
-    Case, DIVISOR, FEWER, Load, Look, Results, SYNTHESISED, WHOLE, Who, Workload, latency, ratio, scaled, with_cause,
+    Case, DIVISOR, Load, Look, Results, SEEDS, SYNTHESISED, WHOLE, Who, Workload, latency, ratio, scaled, with_cause,
 };
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -46,7 +46,7 @@ impl Experiment for Fig16 {
             published: "Figure 16 and section 6.5: naive migration, whose reads go to the hot clusters too, makes latency longer than shadow cloning does; \
                         Triple-A improves on the non-autonomic array. The plots are series of single requests, and the text gives no figure.",
             divisor: DIVISOR,
-            seeds: FEWER,
+            seeds: SEEDS,
         }
     }
 
