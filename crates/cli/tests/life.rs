@@ -290,6 +290,24 @@ fn check_and_salvage_go_on_without_what_has_taken_a_members_name() {
 }
 
 #[test]
+fn an_old_copy_never_takes_the_place_of_its_member() {
+    let place = Place::new("old-copy");
+    place.create_tank();
+    let at = |name: &str| place.0.join(name);
+    fs::copy(at("d1"), at("old")).unwrap();
+    place.ok("volume create tank/a --size 16MiB");
+    // Where the record has a member before d1.
+    fs::rename(at("d0"), at("away")).unwrap();
+    fs::rename(at("old"), at("d0")).unwrap();
+    let (out, err) = place.ends("array check tank", 3);
+    assert!(out.contains("consistent, and degraded") && out.contains("member 0 "), "{out}");
+    assert!(err.contains("d0 is the same member as") && !err.contains("d1 is the same"), "{err}");
+    let mut server = place.serve("serve tank --nbd unix:tank.sock");
+    write_block(&at("tank.sock"), "a", 0, &[7; 4096]);
+    assert!(server.signal(libc::SIGTERM).success());
+}
+
+#[test]
 fn a_missing_member_is_named_and_two_are_too_many() {
     let place = Place::new("missing");
     place.create_tank();

@@ -159,16 +159,12 @@ impl Assembly {
     /// When none of them is there, or nobody can look.
     pub fn of_record(record: &ArrayRecord) -> Result<Self, HostError> {
         let (mut found, mut remarks, mut blank) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut left_out, mut places) = (BTreeMap::new(), BTreeMap::new());
+        let (mut left_out, mut places) = (BTreeMap::new(), BTreeMap::<_, Vec<Place>>::new());
         for (path, there) in look_at_all(record.paths())? {
             match there {
                 Found::Member(member) if member.superblock.array.to_string() == record.uuid => {
-                    let first = *places.entry(member.superblock.member_uuid).or_insert(path);
-                    if first != path {
-                        let (path_is, first) = (path.display(), first.display());
-                        left_out
-                            .insert(path.clone(), format!("{path_is} is the same member as {first}, or a copy of it"));
-                    }
+                    let place = Place { recorded: path.clone(), real: member.path.clone() };
+                    places.entry(member.superblock.member_uuid).or_default().push(place);
                     found.push(*member);
                 }
                 Found::Member(other) => remarks.push(format!(
@@ -194,12 +190,30 @@ impl Assembly {
             Some(mut assembly) => {
                 assembly.oddities.extend(remarks);
                 assembly.blank = blank;
+                for (uuid, places) in places {
+                    left_out.extend(assembly.second_places(uuid, &places));
+                }
                 assembly.left_out = left_out;
                 assembly.kept_in.clone_from(&record.kept_in);
                 Ok(assembly)
             }
             None => Err(HostError::NoMember { array: record.name.clone(), remarks }),
         }
+    }
+
+    /// Of the places that have led to one member all but that of the copy which is taken; and why they are left out.
+    fn second_places(&self, uuid: Uuid, places: &[Place]) -> Vec<(PathBuf, String)> {
+        let taken = self.found().find(|member| member.superblock.member_uuid == uuid).map(|member| &member.path);
+        let first = places.iter().position(|place| Some(&place.real) == taken).unwrap_or(0);
+        let why = |place: &Place| {
+            format!(
+                "{} is the same member as {}, or a copy of it",
+                place.recorded.display(),
+                places[first].recorded.display()
+            )
+        };
+        let others = places.iter().enumerate().filter(|&(at, _)| at != first);
+        others.map(|(_, place)| (place.recorded.clone(), why(place))).collect()
     }
 
     /// Who may have what its last server had in memory when it was killed.
@@ -232,6 +246,14 @@ impl Assembly {
         };
         self.newest.state.spares.iter().map(one).collect()
     }
+}
+
+/// Where a member was found.
+struct Place {
+    /// As the record has it,
+    recorded: PathBuf,
+    /// and where that leads to.
+    real: PathBuf,
 }
 
 /// Whether something is there that cannot even be opened; reading what can is left to whoever needs it.
@@ -275,13 +297,21 @@ fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
                     let (now, then) = (ByteSize(member.size), ByteSize(desc.size_bytes));
                     assembly.oddities.push(format!("{path} is {now}, was {then}: truncated; it takes no part"));
                 }
-                match &assembly.members[index] {
+                match &mut assembly.members[index] {
                     Some(first) if first.path == member.path => {}
-                    Some(first) => assembly.oddities.push(format!(
-                        "{path} and {} are the same member {index} (a copy?): the latter is taken",
-                        first.path.display()
-                    )),
-                    None => assembly.members[index] = Some(member),
+                    // An old copy may well stand where the record has a member before this one.
+                    Some(first) => {
+                        let is_newer = member.superblock.rank() > first.superblock.rank();
+                        let other = first.path.display();
+                        let taken = if is_newer { &path } else { &other };
+                        assembly.oddities.push(format!(
+                            "{path} and {other} are the same member {index} (a copy?): {taken} is taken"
+                        ));
+                        if is_newer {
+                            *first = member;
+                        }
+                    }
+                    none => *none = Some(member),
                 }
             }
         }

@@ -168,6 +168,22 @@ fn copies_and_shrunken_members_are_odd() {
 }
 
 #[test]
+fn of_two_copies_of_a_member_the_newer_one_is_taken_whichever_comes_first() {
+    let scratch = Scratch::new("members-copies");
+    let dir = scratch.path();
+    std::fs::create_dir(dir.join("backup")).unwrap();
+    let stale = make(&dir.join("backup"), "d1", 1, 1, 3);
+    let fresh = make(dir, "d1", 1, 1, 8);
+    let first = make(dir, "d0", 1, 0, 8);
+    for order in [[&stale, &fresh], [&fresh, &stale]] {
+        let arrays = assemble([&first].into_iter().chain(order).map(|path| member(look(path))));
+        let assembly = arrays.values().next().unwrap();
+        assert_eq!(assembly.members[1].as_ref().unwrap().path, fresh.canonicalize().unwrap());
+        assert!(assembly.oddities[0].contains(&format!("{} is taken", fresh.canonicalize().unwrap().display())));
+    }
+}
+
+#[test]
 fn the_newest_superblock_says_what_the_array_is() {
     let scratch = Scratch::new("members-newest");
     let dir = scratch.path();
