@@ -6,6 +6,7 @@ use crate::options::Voice;
 use crate::scribe::{Said, Scribe};
 use cygnus_control::show;
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -22,8 +23,11 @@ pub struct ServerLog {
 
 impl ServerLog {
     /// With the time before each line if `times`.
-    pub fn new(voice: Arc<dyn Voice>, times: bool) -> Arc<Self> {
-        Arc::new(Self { scribe: Scribe::new(voice, times), times, throttle: Mutex::default() })
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn new(voice: Arc<dyn Voice>, times: bool) -> io::Result<Arc<Self>> {
+        Ok(Arc::new(Self { scribe: Scribe::new(voice, times)?, times, throttle: Mutex::default() }))
     }
 
     /// Tells what has happened.

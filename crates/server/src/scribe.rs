@@ -3,6 +3,7 @@
 
 use crate::log::stamped;
 use crate::options::Voice;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -32,16 +33,19 @@ pub struct Scribe {
 
 impl Scribe {
     /// Begins to write to `voice`; what it says of its own begins with the time if `times`.
-    pub fn new(voice: Arc<dyn Voice>, times: bool) -> Self {
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn new(voice: Arc<dyn Voice>, times: bool) -> io::Result<Self> {
         let (queue, lines) = sync_channel(WAITING);
         let (end, written) = sync_channel(0);
         let left_out = Arc::new(AtomicU64::new(0));
         let counted = left_out.clone();
-        thread::spawn(move || {
+        thread::Builder::new().name("log".into()).spawn(move || {
             let _end: SyncSender<()> = end;
             write_all(&lines, &*voice, &counted, times);
-        });
-        Self { queue: Some(queue), written: Mutex::new(written), left_out }
+        })?;
+        Ok(Self { queue: Some(queue), written: Mutex::new(written), left_out })
     }
 
     /// Has a line written, soon. Waits for nothing.
@@ -85,7 +89,6 @@ fn write_all(lines: &Receiver<Said>, voice: &dyn Voice, left_out: &AtomicU64, ti
 mod tests {
     use super::*;
     use crate::options::Ready;
-    use std::io;
     use std::sync::Condvar;
     use std::sync::mpsc::{Sender, channel};
 
@@ -123,7 +126,7 @@ mod tests {
     fn nobody_waits_for_a_log_that_is_not_read_and_what_was_left_out_is_counted() {
         let (sender, lines) = channel();
         let voice = Arc::new(Held { reads: Mutex::new(false), changed: Condvar::new(), lines: Mutex::new(sender) });
-        let scribe = Scribe::new(voice.clone(), false);
+        let scribe = Scribe::new(voice.clone(), false).unwrap();
         let all = WAITING as u64 * 3;
         (0..all).for_each(|n| scribe.write(Said::Line(n.to_string())));
         voice.goes_on();
@@ -145,12 +148,12 @@ mod tests {
     fn the_end_waits_for_what_is_to_be_written_and_not_for_ever() {
         let (sender, lines) = channel();
         let voice = Arc::new(Held { reads: Mutex::new(true), changed: Condvar::new(), lines: Mutex::new(sender) });
-        let scribe = Scribe::new(voice.clone(), false);
+        let scribe = Scribe::new(voice.clone(), false).unwrap();
         (0..10).for_each(|n| scribe.write(Said::Detail(n.to_string())));
         drop(scribe);
         assert_eq!(lines.try_iter().count(), 10);
         *voice.reads.lock().unwrap() = false;
-        let scribe = Scribe::new(voice, false);
+        let scribe = Scribe::new(voice, false).unwrap();
         scribe.write(Said::Line("never read".into()));
         drop(scribe);
         assert_eq!(lines.try_iter().count(), 0);

@@ -30,7 +30,7 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
     let record = state.load(&options.name)?;
     let control = bind_control(&options, state)?;
     let assembly = Assembly::of_record(&record)?;
-    let log = ServerLog::new(voice.clone(), options.log_times);
+    let log = ServerLog::new(voice.clone(), options.log_times).map_err(ServeError::io("a thread for the log"))?;
     for oddity in &assembly.oddities {
         log.tell(&ServerEvent::Oddity(oddity));
     }
