@@ -605,7 +605,8 @@ fn a_descriptor_that_was_not_handed_over_is_refused_and_never_taken_for_a_member
     for fd in 3..16 {
         use std::os::unix::process::CommandExt;
         let mut command = place.command(&format!("serve tank --ready-fd {fd}"));
-        // SAFETY: fcntl is one system call, allowed between fork and exec. What the test was handed is not handed on.
+        // SAFETY: what is called between fork and exec may neither allocate nor lock: this is a loop of one system call that takes
+        // three numbers. It has no effect on this process, and what the test was handed is not handed on.
         unsafe {
             command.pre_exec(|| {
                 for fd in 3..64 {

@@ -27,18 +27,20 @@ fn send(socket: &OsStr, state: &str) -> Result<()> {
 /// # Errors
 /// When there is none, or when this process has opened it: a newline there could be in the midst of a member.
 pub fn inherited(fd: RawFd) -> Result<File> {
-    // SAFETY: F_GETFD reads flags and changes nothing; it tells whether the number is open at all.
+    // SAFETY: the call takes two numbers and no pointer. F_GETFD reads flags and changes nothing; a number that is not open is an error.
     let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
-    // Whatever is opened in this process is closed on exec; what came through an exec is not.
+    // Whatever this process opens is closed on exec: the standard library, io_uring and our own calls ask for that. What came through
+    // an exec cannot have been.
     if flags < 0 || flags & libc::FD_CLOEXEC != 0 {
         return Err(std::io::Error::from_raw_os_error(libc::EBADF));
     }
-    // SAFETY: F_SETFD changes flags of a descriptor that is open, as was just seen.
+    // SAFETY: the call takes three numbers and no pointer. It changes one flag of a descriptor that is open and, as was just seen, nobody's
+    // in this process; the flag matters to no read, write or close.
     if unsafe { libc::fcntl(fd, libc::F_SETFD, flags | libc::FD_CLOEXEC) } < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is open, this process has not opened it, and from now on it is taken for one that it has: so it is
-    // taken once, and closing it takes it from nobody.
+    // SAFETY: a file owns its descriptor alone. This one is open, and no object of this process owns it, as none has opened it. It is
+    // given away once: it is closed on exec now, so a second call for the same number is refused above.
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
@@ -73,7 +75,8 @@ mod tests {
     #[test]
     fn a_descriptor_gets_a_newline_and_is_closed() {
         let (mut reader, writer) = std::io::pipe().unwrap();
-        // SAFETY: the descriptor is open; without FD_CLOEXEC it is as one that came through an exec.
+        // SAFETY: three numbers and no pointer. The descriptor is open, as `writer` owns it, and is given up by it below; without
+        // FD_CLOEXEC it is as one that came through an exec.
         unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETFD, 0) };
         descriptor(inherited(writer.into_raw_fd()).unwrap()).unwrap();
         let mut text = String::new();

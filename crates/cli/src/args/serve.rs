@@ -155,7 +155,7 @@ pub struct ServeArgs {
     /// [default: auto]
     #[arg(long, value_name = "WHEN", hide_possible_values = true)]
     pub log_time: Option<LogTime>,
-    /// Write a newline to this file descriptor when ready, and close it
+    /// Write a newline to this file descriptor, which was opened for the server, when ready, and close it
     #[arg(long, value_name = "FD", value_parser = clap::value_parser!(i32).range(3..))]
     pub ready_fd: Option<i32>,
 }

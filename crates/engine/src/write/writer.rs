@@ -247,7 +247,8 @@ impl Writer {
         self.stripe.is_some() || self.spare.is_some() || self.segment.as_ref().is_some_and(has_rows)
     }
 
-    /// Stripes whose parity is postponed do not count, as far as they may be: devices have nothing to do for these.
+    /// Stripes whose parity is postponed do not count, as far as they may be: devices have nothing to do for these. They are counted only
+    /// where there are many stripes, since this is asked for each write.
     fn has_enough_in_flight(&self, reactor: &Reactor) -> bool {
         let may_wait = reactor.shared.policies.converting.most_waiting();
         let waiting = || reactor.postponed.waiting_in(self.lane).min(may_wait);
