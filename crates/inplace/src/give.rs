@@ -4,6 +4,7 @@
 //! A write keeps its place (the turn at its stripe, or its range) as long as it waits, so nothing newer can be overtaken by it.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use cygnus_engine::Trouble;
 use cygnus_runtime::{BufSlice, DeviceIo, DeviceIx, DeviceWatch, IoClass, IoError, IoErrorKind, OpFuture, either};
@@ -232,7 +233,7 @@ impl Core {
 }
 
 impl DeviceWatch for Core {
-    fn ended(&self, io: DeviceIo, _took: Nanos, result: Result<(), IoError>) {
+    fn ended(self: Rc<Self>, io: DeviceIo, _took: Nanos, result: Result<(), IoError>) {
         if let Err(error) = result {
             self.note_trouble(io.dev, io.class, error);
         }

@@ -8,7 +8,7 @@
 //!    costs next to nothing; a budget keeps it so when the whole group gets slow.
 //! 2. A member with several late reads in a row and none that ended meanwhile, or with several that took four times that,
 //!    is *slow*: its blocks are reconstructed at once, as if it had failed. Now and then a read goes to it beside, for
-//!    which no client waits; when several of these in a row are in time, it serves again. A device that pauses to collect its
+//!    which no client waits, also while clients read nothing; when several of these in a row are in time, it serves again. A device that pauses to collect its
 //!    garbage is slow for as long as it pauses. Reads judged at the same moment count once: when a reactor was kept from
 //!    its processor for a while, everything it had in flight seems to have taken that long, on every device.
 //! 3. A device that gives no answer at all for 75 s is *hung*: it goes out of service. Not before the kernel itself has given it

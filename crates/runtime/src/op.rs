@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use cygnus_types::Nanos;
 
@@ -236,7 +237,7 @@ impl DeviceIo {
 pub trait DeviceWatch {
     /// An operation has ended, `took` after it was submitted; whether anybody still waited for it or not. Whoever waits
     /// for it hears of its end after this. Time in which the reactor itself was kept from running is no part of it.
-    fn ended(&self, io: DeviceIo, took: Nanos, result: Result<(), IoError>);
+    fn ended(self: Rc<Self>, io: DeviceIo, took: Nanos, result: Result<(), IoError>);
 
     /// The device gave no answer to this operation for as long as [`Runtime::set_patience`](crate::Runtime::set_patience)
     /// says, `waited`. Whoever waited for any of its operations is told so.

@@ -25,7 +25,7 @@ struct Told {
 }
 
 impl DeviceWatch for Told {
-    fn ended(&self, _: DeviceIo, took: Nanos, _: Result<(), IoError>) {
+    fn ended(self: Rc<Self>, _: DeviceIo, took: Nanos, _: Result<(), IoError>) {
         self.longest.set(self.longest.get().max(took));
     }
 

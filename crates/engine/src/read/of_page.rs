@@ -19,6 +19,7 @@ use crate::read::page_check::{all_of, is_page, own_entry};
 use crate::read::reconstruct::ReadMark;
 use crate::read::runs::Runs;
 use crate::read::scan::Scanner;
+use crate::read::slow::note_late;
 use crate::volume_state::VolumeState;
 
 /// A page as it was written, as far as it is to be had.
@@ -120,7 +121,7 @@ impl<'a> OfPage<'a> {
         let result = match op.within(reactor.late_after(place.group, dev, self.blocks)).await {
             Some(result) => result,
             None => {
-                reactor.paces.late(dev, reactor.rt.now());
+                note_late(reactor, dev);
                 if !reactor.can_do_without(&place, member) || !reactor.paces.may_hedge() {
                     op.await
                 } else {

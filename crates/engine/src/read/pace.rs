@@ -26,12 +26,17 @@ pub(crate) struct DevicePace {
     pub late_after: Nanos,
     pub until_refresh: u8,
     pub turned_slow: u64,
+    /// Whether it is tried now and then though no client reads.
+    pub tried_at_rest: bool,
 }
 
 impl DevicePace {
-    fn set(&mut self, pace: Pace) {
-        self.turned_slow += u64::from(pace.slow && !self.pace.slow);
+    /// Takes a new judgement; `true`: it is slow from now on.
+    fn set(&mut self, pace: Pace) -> bool {
+        let turns = pace.slow && !self.pace.slow;
+        self.turned_slow += u64::from(turns);
         self.pace = pace;
+        turns
     }
 }
 
@@ -78,30 +83,38 @@ impl Paces {
                 late_after: self.rule.latest,
                 until_refresh: REFRESH,
                 turned_slow: 0,
+                tried_at_rest: false,
             };
             devices.resize(at + 1, unknown);
         }
         act(&self.rule, &mut devices[at])
     }
 
-    pub(crate) fn ended(&self, io: DeviceIo, took: Nanos, now: Nanos) {
+    /// An operation has ended; `true`: its device has turned slow by that.
+    pub(crate) fn ended(&self, io: DeviceIo, took: Nanos, now: Nanos) -> bool {
         self.with(io.dev, |rule, device| match io.class {
             IoClass::Read => {
                 if io.bytes <= TELLING_BLOCKS * BLOCK as u64 {
                     device.reads.record(took);
                 }
                 let blocks = io.bytes / BLOCK as u64;
-                device.set(rule.ended(device.pace, took, scaled(device.late_after, blocks), now));
+                device.set(rule.ended(device.pace, took, scaled(device.late_after, blocks), now))
             }
-            IoClass::Write => device.writes.record(took),
-            IoClass::Flush => device.flushes.record(took),
-            IoClass::Trim | IoClass::Extra | IoClass::Reopen => {}
-        });
+            IoClass::Write => {
+                device.writes.record(took);
+                false
+            }
+            IoClass::Flush => {
+                device.flushes.record(took);
+                false
+            }
+            IoClass::Trim | IoClass::Extra | IoClass::Reopen => false,
+        })
     }
 
-    /// A read of this device is late.
-    pub(crate) fn late(&self, dev: DeviceIx, now: Nanos) {
-        self.with(dev, |rule, device| device.set(rule.late(device.pace, now)));
+    /// A read of this device is late; `true`: the device has turned slow by that.
+    pub(crate) fn late(&self, dev: DeviceIx, now: Nanos) -> bool {
+        self.with(dev, |rule, device| device.set(rule.late(device.pace, now)))
     }
 
     /// Takes a hedge off the budget, if there is one.

@@ -18,6 +18,7 @@ use crate::read::of_page::{self, OfPage};
 use crate::read::page_check::{all_of, blocks_of};
 use crate::read::reconstruct::ReadMark;
 use crate::read::runs::Runs;
+use crate::read::slow::note_late;
 use crate::space::segments::SegIx;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
@@ -155,7 +156,7 @@ impl Reactor {
         let result = match op.within(self.late_after(place.group, dev, 1)).await {
             Some(result) => result,
             None => {
-                self.paces.late(dev, self.rt.now());
+                note_late(self, dev);
                 let hedged = self.can_do_without(place, member) && self.paces.may_hedge();
                 if hedged && self.rebuild_block(place, entry, into).await {
                     count(&self.shared.totals.hedged, 1);

@@ -21,6 +21,7 @@ use crate::read::delivered::Delivered;
 use crate::read::of_page::{OfPage, read_page};
 use crate::read::page_check::is_page;
 use crate::read::reconstruct::{ReadMark, RowReads, Rows};
+use crate::read::slow::note_late;
 use crate::volume_state::VolumeState;
 
 /// See the module's text.
@@ -302,7 +303,7 @@ impl Runs<'_> {
     /// Lets a late read race against the other columns.
     async fn hedge(&self, run: &Run, own: &mut OwnColumn) -> Hedged {
         let reactor = self.reactor;
-        reactor.paces.late(own.dev, reactor.rt.now());
+        note_late(reactor, own.dev);
         let (member, _) = reactor.shared.member(run.place.group, run.place.column);
         if !reactor.can_do_without(&run.place, member) || !reactor.paces.may_hedge() {
             return Hedged::Own((&mut own.op).await.is_ok());

@@ -1,5 +1,7 @@
 //! Members that are slower than the others of their group: what reads do about them, and how it shows.
 
+use std::rc::Rc;
+
 use cygnus_format::Place;
 use cygnus_policy::{Lag, LatencyHistogram};
 use cygnus_runtime::{DeviceIo, DeviceIx, DeviceWatch, IoError};
@@ -16,13 +18,21 @@ use crate::read::pace::{DevicePace, MemberPace, REFRESH, scaled};
 /// A reactor that was kept from running for so long says so. A busy machine does less than that every day.
 pub(crate) const TELLING_STALL: Nanos = Nanos::secs(1);
 
+/// A slow member is tried this often though no client reads.
+const TRIED_AT_REST: Nanos = Nanos::secs(1);
+
+/// What is read then: a superblock, which every member has. Of a block never written, a drive need not ask its flash.
+const TRIED_BY: u64 = 0;
+
 impl DeviceWatch for Reactor {
-    fn ended(&self, io: DeviceIo, took: Nanos, result: Result<(), IoError>) {
+    fn ended(self: Rc<Self>, io: DeviceIo, took: Nanos, result: Result<(), IoError>) {
         match result {
             Ok(()) => {
-                self.paces.ended(io, took, self.rt.now());
+                if self.paces.ended(io, took, self.rt.now()) {
+                    try_at_rest(&self, io.dev);
+                }
                 if let (Some(sight), Some(marks)) = (&self.sight, &self.shared.marks) {
-                    note_contention(self, sight, marks, io, took);
+                    note_contention(&self, sight, marks, io, took);
                 }
             }
             Err(error) => self.io_failed(io.dev, io.class, error),
@@ -44,6 +54,36 @@ impl DeviceWatch for Reactor {
             ));
         }
     }
+}
+
+/// A read of a device is late.
+pub(crate) fn note_late(reactor: &Rc<Reactor>, dev: DeviceIx) {
+    if reactor.paces.late(dev, reactor.rt.now()) {
+        try_at_rest(reactor, dev);
+    }
+}
+
+/// Tries a device that has turned slow until it keeps pace again. Clients' reads do that too; but should they end, it would
+/// pass for slow for as long as the array rests.
+#[cold]
+fn try_at_rest(reactor: &Rc<Reactor>, dev: DeviceIx) {
+    if reactor.paces.with(dev, |_, device| std::mem::replace(&mut device.tried_at_rest, true)) {
+        return;
+    }
+    let (rt, reactor) = (reactor.rt.clone(), Rc::downgrade(reactor));
+    rt.clone().spawn(async move {
+        loop {
+            rt.sleep(TRIED_AT_REST).await;
+            let Some(reactor) = reactor.upgrade() else { return };
+            if !reactor.paces.is_slow(dev) {
+                return reactor.paces.with(dev, |_, device| device.tried_at_rest = false);
+            }
+            let in_service = reactor.shared.members.iter().any(|member| member.device() == Some(dev));
+            if in_service && !reactor.is_ending() {
+                reactor.probe(dev, TRIED_BY, 1);
+            }
+        }
+    });
 }
 
 /// What an operation that has ended tells of contention.

@@ -129,6 +129,30 @@ fn one_of_nine_a_hundred_times_slower_is_hardly_felt() {
     }
 }
 
+/// The load that made it slow is over, and no client reads any more: it is tried all the same.
+#[test]
+fn a_slow_member_of_an_array_at_rest_is_slow_no_longer_than_its_device() {
+    let world = World::new(12);
+    let disks = make(&world, 2, 1, 3);
+    let slow = disks[1];
+    session(&world.clone(), &disks.clone(), |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
+        fill(&rt, &volume).await;
+        read_randomly(&rt, &volume, 8, 4_000).await;
+        for _ in 0..2 {
+            world.slow_down(slow, 100);
+            read_randomly(&rt, &volume, 8, 4_000).await;
+            assert_eq!(slow_members(&array.status()), ["d1"]);
+            rt.sleep(Nanos::secs(20)).await;
+            assert_eq!(slow_members(&array.status()), ["d1"], "it is still slow");
+            world.slow_down(slow, 1);
+            rt.sleep(Nanos::secs(20)).await;
+            assert!(slow_members(&array.status()).is_empty(), "it keeps pace");
+        }
+        array.close().await.unwrap();
+    });
+}
+
 #[test]
 fn without_a_column_to_spare_nothing_is_read_around() {
     let world = World::new(6);

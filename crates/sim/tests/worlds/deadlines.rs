@@ -26,7 +26,7 @@ async fn write(rt: &Runtime, block: u64, blocks: usize, tag: u8) {
 struct Told(RefCell<Vec<String>>);
 
 impl DeviceWatch for Told {
-    fn ended(&self, io: DeviceIo, took: Nanos, result: Result<(), IoError>) {
+    fn ended(self: Rc<Self>, io: DeviceIo, took: Nanos, result: Result<(), IoError>) {
         let late = took > Nanos::secs(1);
         self.0.borrow_mut().push(format!("{:?} {} late {late} ok {}", io.class, io.bytes, result.is_ok()));
     }
