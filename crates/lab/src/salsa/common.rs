@@ -10,7 +10,7 @@ const PAGES: u32 = 384;
 /// How much smaller drives are: a die keeps 85 blocks, as in the drive's calibration.
 pub const DIVISOR: f64 = 128.0;
 /// Seeds of each.
-pub const SEEDS: u32 = 3;
+pub const SEEDS: u32 = 5;
 
 /// Colours of the drive as it is, and of SALSA.
 pub const RAW: Scheme = Scheme::Raw;
