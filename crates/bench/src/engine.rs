@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cygnus_engine::{
-    Array, ArrayError, CreateOptions, Log, OpenOptions, Volume, VolumeAdminError, VolumeError, create,
+    Array, ArrayError, Autonomics, CreateOptions, Log, OpenOptions, Volume, VolumeAdminError, VolumeError, create,
 };
 use cygnus_format::DATA_START;
 use cygnus_policy::Preset;
@@ -35,11 +35,21 @@ pub struct EngineOptions {
     pub pin: bool,
     /// Height of a full stripe in blocks; `None`: the default.
     pub stripe_rows: Option<u32>,
+    /// Whether data moves out of the way of contention.
+    pub autonomics: Autonomics,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { data: 4, parity: 1, device: ByteSize(1 << 30), depth: 32, pin: true, stripe_rows: None }
+        Self {
+            data: 4,
+            parity: 1,
+            device: ByteSize(1 << 30),
+            depth: 32,
+            pin: true,
+            stripe_rows: None,
+            autonomics: Autonomics::Off,
+        }
     }
 }
 
@@ -103,6 +113,13 @@ pub fn run_engine(options: &EngineOptions, progress: impl Fn(&str)) -> Result<En
         // Null devices give zeros, and only zeros were written here.
         let reads = run.random_reads(run.volume_blocks()).await?;
         report.engine.push(Row::new("null devices: 4 KiB random read", reads, BLOCK));
+        Ok(())
+    })?;
+    progress("null devices, with autonomics");
+    with_array(&EngineOptions { autonomics: Autonomics::On, ..options.clone() }, null, async |run| {
+        run.random_writes(run.volume_blocks() / 2).await?;
+        let reads = run.random_reads(run.volume_blocks()).await?;
+        report.engine.push(Row::new("null devices: 4 KiB random read, autonomics", reads, BLOCK));
         Ok(())
     })?;
     progress("memory devices");
@@ -193,7 +210,7 @@ pub(crate) async fn on_array(
 ) -> Result<(), BenchError> {
     let shape = CreateOptions::new("bench", Preset::LogRaid, 1, options.data, options.parity);
     create(rt, devices, &CreateOptions { force: true, stripe_rows: options.stripe_rows, ..shape }).await?;
-    let open = OpenOptions::new(Arc::new(Silent));
+    let open = OpenOptions { autonomics: options.autonomics, ..OpenOptions::new(Arc::new(Silent)) };
     let array = Array::open(rt, devices, &open).await?;
     let size = array.status().usable.0 / (1 << 20) * (1 << 20);
     let volume = array.create_volume("v", ByteSize(size), 0).await?;
@@ -330,7 +347,7 @@ mod tests {
             let device = ByteSize(32 << 20);
             let options = EngineOptions { data, parity, device, pin: false, ..EngineOptions::default() };
             let report = run_engine(&options, |_| {}).unwrap();
-            assert_eq!(report.engine.len(), 6);
+            assert_eq!(report.engine.len(), 7);
             assert!(report.engine.iter().chain(&report.floor).all(|row| row.ns > 0.0), "{report:?}");
             assert!(report.cleaning_amplification >= 1.0, "{report:?}");
         }

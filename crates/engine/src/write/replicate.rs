@@ -150,8 +150,13 @@ impl Replicator {
 
     /// Only flushes make room for backups. Where nobody asks for any, since answers wait for members alone, one is begun in time.
     fn see_to_room(&self) {
-        let reactor = self.reactor.clone();
-        if !reactor.transient.borrow().is_half_full() || reactor.makes_room.replace(true) {
+        let (reactor, shared) = (self.reactor.clone(), &self.reactor.shared);
+        let is_due = {
+            let mut transient = reactor.transient.borrow_mut();
+            transient.learn(shared.durable(), shared.flushes.ended());
+            transient.wants_flush()
+        };
+        if !is_due || reactor.makes_room.replace(true) {
             return;
         }
         self.reactor.rt.spawn(async move {

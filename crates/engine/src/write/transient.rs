@@ -134,8 +134,12 @@ impl Transient {
 
     /// The flush with this number makes durable what is on its devices by now.
     pub(crate) fn asked_by_flush(&mut self, round: u64) {
-        let partial = self.listed.iter().find(|of| of.is_partial);
-        self.asked.push_back((round, partial.map_or(self.next, |of| of.number)));
+        self.asked.push_back((round, self.whole_below()));
+    }
+
+    /// All backups with lower numbers are on their devices.
+    fn whole_below(&self) -> u64 {
+        self.listed.iter().find(|of| of.is_partial).map_or(self.next, |of| of.number)
     }
 
     /// Stripes below `durable` are durable, and so is what flushes before `flushed` covered, that one too.
@@ -147,9 +151,13 @@ impl Transient {
         while self.listed.front().is_some_and(|of| of.stripe.is_some_and(|seq| seq < durable)) {
             self.listed.pop_front();
         }
+        let before = self.reusable;
         while let Some(&(_, released)) = self.said.front().filter(|(number, _)| *number < self.durable) {
             self.reusable = released;
             self.said.pop_front();
+        }
+        if self.reusable > before {
+            self.rings.values_mut().for_each(|ring| ring.release_below(self.reusable));
         }
     }
 
@@ -172,7 +180,9 @@ impl Transient {
                 }
             };
             let ring = self.rings.entry(member).or_insert_with(|| Ring::new(part.clone()));
-            ring.release_below(if planted::is(Bug::BackupsOverwritten) { self.next } else { self.reusable });
+            if planted::is(Bug::BackupsOverwritten) {
+                ring.release_below(self.next);
+            }
             places.push(ring.room_for(blocks, left)?);
         }
         let number = self.next;
@@ -212,9 +222,23 @@ impl Transient {
         self.rings.values().map(free).min().unwrap_or(100)
     }
 
-    /// Whether some member's area is half full: without a flush it would be full soon.
-    pub(crate) fn is_half_full(&self) -> bool {
-        self.rings.values().any(|ring| 2 * ring.used() > ring.part.end - ring.part.start)
+    /// Whether a flush is due for the sake of room: some member's area is half full, and the flush would bring room. Each reactor is
+    /// asked to settle in each flush and looks at its own room then, so flushes that bring none would follow each other for ever.
+    pub(crate) fn wants_flush(&self) -> bool {
+        let is_half_full = self.rings.values().any(|ring| 2 * ring.used() > ring.part.end - ring.part.start);
+        is_half_full && (self.awaits_stripe() || self.awaits_word())
+    }
+
+    /// Whether the oldest backup is needed only until its stripe, which is closed, is durable.
+    fn awaits_stripe(&self) -> bool {
+        self.listed.front().is_some_and(|of| of.stripe.is_some())
+    }
+
+    /// Whether a backup on its devices says more of earlier ones than durable backups do.
+    fn awaits_word(&self) -> bool {
+        let below = self.whole_below();
+        let last = self.said.iter().rev().find(|(number, _)| *number < below);
+        last.is_some_and(|&(_, released)| released > self.reusable)
     }
 
     /// Every copy of a backup is on its device.
@@ -277,6 +301,37 @@ mod tests {
         t.stripe_closed(LANE, 8);
         let taken = (0..16).take_while(|_| one(&mut t, &part, 2, 9, 2).is_some()).count();
         assert!(taken >= 4, "{taken} of the first six places");
+    }
+
+    /// Flushes go on only as long as each brings room, whatever is open, failed or on its way.
+    #[test]
+    fn flushes_for_room_end() {
+        proptest!(|(steps in proptest::collection::vec((0..3u8, 1..6u32, any::<bool>()), 1..60))| {
+            const LANES: [Lane; 2] = [LANE, Lane::Hot(Medium::Flash)];
+            let (part, mut t, mut seq, mut round) = (0..32, Transient::default(), 0, 0);
+            for (what, blocks, all) in steps {
+                let lane = LANES[usize::from(all)];
+                match what {
+                    0 => {
+                        seq += 1;
+                        t.stripe_closed(lane, seq);
+                    }
+                    _ => {
+                        let Some((numbers, _)) = t.take(&part, lane, &[Wanted::Blocks(MemberIx(3), blocks)]) else { continue };
+                        if what == 1 {
+                            t.is_whole(numbers.number);
+                        }
+                    }
+                }
+            }
+            // Only what a flush makes durable can change anything from here on.
+            for _ in 0..4 {
+                round += 1;
+                t.asked_by_flush(round);
+                t.learn(seq + 1, round);
+            }
+            prop_assert!(!t.wants_flush());
+        });
     }
 
     /// A stream whose stripe stays open keeps its copies, and the room of all that were made after them.

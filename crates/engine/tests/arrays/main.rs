@@ -2,6 +2,7 @@
 
 mod absent;
 mod answers;
+mod at_rest;
 mod beside;
 mod capabilities;
 mod check;

@@ -36,10 +36,9 @@ pub async fn get(rt: &Runtime, volume: &Volume, at: u64) -> u64 {
     tag
 }
 
-/// An array with volume "v" on fresh disks.
-fn make(world: &World) -> Vec<DiskId> {
+/// An array of six members with volume "v" on fresh disks.
+fn make(world: &World, shape: CreateOptions) -> Vec<DiskId> {
     let disks: Vec<DiskId> = (0..6).map(|i| world.add_disk(DiskConfig::new(format!("d{i}"), 24 * MIB))).collect();
-    let shape = CreateOptions::new("tank", Preset::Swan, 2, 2, 1);
     let shape = CreateOptions { segment: Some(ByteSize(512 << 10)), ..shape };
     session(world, &disks, |rt, devices| async move {
         create(&rt, &devices, &shape).await.unwrap();
@@ -62,8 +61,13 @@ pub struct Opened {
 impl Opened {
     /// On fresh disks of a world with this seed.
     pub fn new(seed: u64) -> Self {
+        Self::of(seed, CreateOptions::new("tank", Preset::Swan, 2, 2, 1))
+    }
+
+    /// The same, of another shape.
+    pub fn of(seed: u64, shape: CreateOptions) -> Self {
         let world = World::new(seed);
-        let disks = make(&world);
+        let disks = make(&world, shape);
         Self::open(world, disks)
     }
 
