@@ -1,4 +1,4 @@
-//! What becomes of members in trouble, as in the log-structured engine (docs/decisions/021-suspended.md): the others of the group
+//! What becomes of members in trouble, as in the log-structured engine (docs/decisions/073-suspended-in-place.md): the others of the group
 //! are asked for a small write; if the group can do without everybody who is in trouble, they leave and that is recorded; if
 //! not, nobody leaves, nothing is recorded, and they are *awaited*. Who has left and is missing is asked too, and gets what the
 //! write-intent log says it lacks.

@@ -14,7 +14,7 @@
 //! The model writes into a segment as soon as it was emptied. An array does not: some segments are free, some were emptied and wait for the next flush, some hold
 //! checkpoints. T is without these, as in the simulator of the same paper, which adds its free list to T. The samples have counted them. The
 //! bound was set before the first run and is the same for each utilisation. The test prints what theory would have if all segments took
-//! part, too: docs/decisions/038-cleaning-rules.md says what the difference comes from.
+//! part, too: docs/lab/cleaning-rules.md says what the difference comes from.
 
 use cygnus_lab::{Outcome, Sample, Scenario, run};
 use cygnus_policy::planner::valid_share;
