@@ -10,10 +10,10 @@ use crate::journal;
 const LOOK: Nanos = Nanos::millis(10);
 
 /// A reactor that rests has at most this many turns between two looks: services look at the clock now and then.
-const AT_REST: u64 = 50;
+const AT_REST: u64 = 200;
 
 /// Looks in a row at which reactors are awake and no device has anything to do: the reactors keep each other awake.
-const AWAKE: u32 = 10;
+const AWAKE: u32 = 5;
 
 /// After this many looks whatever keeps the array at work is left alone: segments are cleaned, members brought up to date.
 const LOOKS: u32 = 50;
