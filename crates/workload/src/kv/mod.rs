@@ -26,6 +26,7 @@ mod tree;
 pub use activity::Activity;
 pub use operations::{Popularity, Workload};
 
+use crate::request::MOST_AT_ONCE;
 use crate::values::{Size, Span};
 use crate::{Schedule, Source, WorkloadError};
 use cygnus_runtime::Rng;
@@ -249,6 +250,9 @@ impl Ycsb {
         }
         if self.level0_tables == 0 || self.depth == 0 {
             return Err(StoreError::Nothing);
+        }
+        if self.depth > MOST_AT_ONCE {
+            return Err(StoreError::Depth(self.depth));
         }
         if !(2..=1000).contains(&self.level_ratio) {
             return Err(StoreError::LevelRatio(self.level_ratio));

@@ -92,6 +92,7 @@ fn refusals_say_what_to_do() {
         ("block-size = 512", "block-size: from 4 KiB"),
         ("offset = 100", "multiple of 4 KiB"),
         ("depth = 0", "at least 1"),
+        ("depth = 65537", "depth: at most 65536, not 65537"),
         ("level0-tables = 0", "at least 1"),
         ("level-ratio = 1", "from 2 to 1000"),
         ("ramp = 10\nduration = 5", "longer than ramp"),
