@@ -26,6 +26,9 @@ struct ScannedArray {
     members: Vec<ScannedMember>,
     missing: Vec<usize>,
     oddities: Vec<String>,
+    /// Of the missing ones, where they were last seen; shown, and in the state directory for programs.
+    #[serde(skip)]
+    seen_at: Vec<Option<PathBuf>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,18 +60,23 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
         let looked = others.iter().map(|other| format!("\n  {}: {}", other.path.display(), other.holds));
         return Err(Failure::Failed(format!("no member of an array was found{}", looked.collect::<String>())));
     }
-    for (uuid, assembly) in &arrays {
-        remember(*uuid, assembly, context)?;
-    }
-    let scan = Scan { arrays: arrays.iter().map(|(uuid, assembly)| scanned(*uuid, assembly)).collect(), others };
+    let remembered = |(uuid, assembly): (&Uuid, &Assembly)| {
+        let record = remember(*uuid, assembly, context)?;
+        Ok(scanned(*uuid, assembly, &record))
+    };
+    let scan = Scan { arrays: arrays.iter().map(remembered).collect::<Result<_, Failure>>()?, others };
     context.output.answer(&scan, |paint| scan.text(paint))
 }
 
-fn scanned(uuid: Uuid, assembly: &Assembly) -> ScannedArray {
+fn scanned(uuid: Uuid, assembly: &Assembly, record: &ArrayRecord) -> ScannedArray {
     let member = |(index, member): (usize, &Option<members::Member>)| {
         member.as_ref().map(|member| ScannedMember { index, path: member.path.clone() })
     };
+    let seen_at = |index: &usize| {
+        record.members.iter().find(|member| member.index as usize == *index).map(|member| member.path.clone())
+    };
     ScannedArray {
+        seen_at: assembly.missing().iter().map(seen_at).collect(),
         name: assembly.newest.state.name.clone(),
         uuid: uuid.to_string(),
         preset: assembly.newest.state.preset.clone(),
@@ -78,8 +86,9 @@ fn scanned(uuid: Uuid, assembly: &Assembly) -> ScannedArray {
     }
 }
 
-/// Writes down where the members are. Those that were not found keep the place where they were seen before.
-fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<(), Failure> {
+/// Writes down where the members are. Those that were not found keep the place where they were seen before. Answers with what is
+/// written now.
+fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<ArrayRecord, Failure> {
     let name = assembly.newest.state.name.parse().map_err(Failure::of)?;
     let before = match context.state.knows(&name) {
         // What cannot be read is replaced: a scan is the remedy for it.
@@ -106,7 +115,8 @@ fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<(), Fa
     let kept_in = before.as_ref().and_then(|record| record.kept_in.clone());
     let (name, uuid) = (name.to_string(), uuid.to_string());
     let record = ArrayRecord { schema: SCHEMA, name, uuid, kept_in, spares, members };
-    Ok(context.state.save(&record)?)
+    context.state.save(&record)?;
+    Ok(record)
 }
 
 impl Scan {
@@ -121,8 +131,16 @@ impl Scan {
             for member in &array.members {
                 out.push_str(&format!("  {:>3}  {}\n", member.index, member.path.display()));
             }
-            for index in &array.missing {
-                out.push_str(&format!("  {index:>3}  {}\n", paint.tone(Tone::Bad, "missing")));
+            for (index, seen_at) in array.missing.iter().zip(&array.seen_at) {
+                let words = match seen_at {
+                    Some(path) => {
+                        paint.tone(Tone::Warning, &format!("not found here; last seen at {}", path.display()))
+                    }
+                    None => {
+                        paint.tone(Tone::Bad, "not found here, and nobody remembers where it was: scan its place too")
+                    }
+                };
+                out.push_str(&format!("  {index:>3}  {words}\n"));
             }
             for oddity in &array.oddities {
                 out.push_str(&format!("  {}\n", paint.tone(Tone::Warning, oddity)));
