@@ -71,6 +71,35 @@ fn a_creation_that_is_cut_short_leaves_an_array_or_no_file() {
     println!("{interrupted} of 24 were interrupted while they made files");
 }
 
+/// Once the opening has begun it goes on to its end, and the array is closed in order. How far it is when the signal comes is up to
+/// the machine, so one of some rounds must have met it.
+#[test]
+fn a_server_that_is_stopped_while_it_opens_says_so_and_invites_nobody() {
+    let place = Place::new("opening");
+    let members: Vec<String> = (0..12).map(|member| format!("d{member}")).collect();
+    place.ok(&format!("array create tank --preset log-raid --raid 11+1 --create 64MiB --sparse {}", members.join(" ")));
+    let met = (0..20).any(|round| {
+        let mut server = place.start("serve tank --nbd unix:tank.sock --reactors 2 --kept-in none");
+        let mut said = BufReader::new(server.stderr.take().unwrap());
+        let mut words = String::new();
+        while !words.contains("open: assemble") {
+            assert!(said.read_line(&mut words).unwrap() > 0, "round {round}: {words}");
+        }
+        terminate(&server);
+        said.read_to_string(&mut words).unwrap();
+        assert!(
+            server.wait().unwrap().success() && words.ends_with("tank is stopped cleanly\n"),
+            "round {round}: {words}"
+        );
+        let mut ready = String::new();
+        server.stdout.take().unwrap().read_to_string(&mut ready).unwrap();
+        let is_told = words.contains("SIGTERM received while tank is being opened");
+        assert!(ready.is_empty() || !is_told, "round {round}: {words}{ready}");
+        is_told && ready.is_empty()
+    });
+    assert!(met, "no signal came while the array was being opened");
+}
+
 /// A drive that is stopped answers nobody, so the server waits for it before it opens the array.
 #[test]
 fn a_server_that_ends_before_the_array_is_open_says_so() {
