@@ -55,7 +55,7 @@ fn mistakes_are_told_with_their_line() {
         ("segment = \"1MiB\"", "groups = 0", 5, "at least one R-group"),
         ("sample = \"5ms\"", "sample = 9223372036854775807", 15, "ten years"),
         ("[run]", "[network]\nrate = \"1GB\"\nlatency = 9223372036854775807\n[run]", 15, "ten years"),
-        ("depth = 4", "offset = 18446744073709551615", 11, "offset: not a multiple of 512"),
+        ("depth = 4", "offset = 9223372036854775807", 11, "offset: not a multiple of 512"),
         ("depth = 4", "depth = 4294967295", 11, "at most 65536 requests at once"),
         ("depth = 4", "depth = 4\nclients = 20000", 11, "at most 65536 requests at once"),
         ("segment = \"1MiB\"", "segment = \"1MiB\"\nstripe-rows = 4294967295", 5, "use at most 1024"),
