@@ -242,6 +242,7 @@ impl Ycsb {
         between("table", self.table, UNIT.max(64 * self.record_size.0), 1 << 30)?;
         between("level1", self.level1, self.table.0, 1 << 50)?;
         between("block-size", self.block_size, PAGE, UNIT)?;
+        between("block-cache", self.block_cache, 0, 1 << 38)?;
         if !self.block_size.0.is_power_of_two() {
             return Err(StoreError::BlockSize);
         }

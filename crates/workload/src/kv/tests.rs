@@ -90,6 +90,7 @@ fn refusals_say_what_to_do() {
         ("level1 = '1MiB'", "level1: from 64 MiB"),
         ("block-size = '24KiB'", "power of two"),
         ("block-size = 512", "block-size: from 4 KiB"),
+        ("block-cache = '15EiB'", "block-cache: from 0 B to 256 GiB"),
         ("offset = 100", "multiple of 4 KiB"),
         ("depth = 0", "at least 1"),
         ("depth = 65537", "depth: at most 65536, not 65537"),
