@@ -55,7 +55,9 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
             Found::Unreadable(why) => others.push(OtherPath { path, holds: format!("unreadable: {why}") }),
         }
     }
-    let arrays = members::assemble(found);
+    let mut all = remembered_places(&found, context);
+    all.extend(found);
+    let arrays = members::assemble(all);
     if arrays.is_empty() {
         let looked = others.iter().map(|other| format!("\n  {}: {}", other.path.display(), other.holds));
         return Err(Failure::Failed(format!("no member of an array was found{}", looked.collect::<String>())));
@@ -66,6 +68,27 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
     };
     let scan = Scan { arrays: arrays.iter().map(remembered).collect::<Result<_, Failure>>()?, others };
     context.output.answer(&scan, |paint| scan.text(paint))
+}
+
+/// What is where members were seen before that are found at other places now. These come first, so of two copies that are equally new
+/// the one stays that the array was served with; an older copy takes the place of none.
+fn remembered_places(found: &[members::Member], context: &Context) -> Vec<members::Member> {
+    let mut there = Vec::new();
+    for (uuid, assembly) in members::assemble(found.iter().cloned()) {
+        let name = assembly.newest.state.name.parse().ok().filter(|name| context.state.knows(name));
+        let record =
+            name.and_then(|name| context.state.load(&name).ok()).filter(|record| record.uuid == uuid.to_string());
+        let known = record.into_iter().flat_map(|record| record.members);
+        let elsewhere = known.filter(|known| {
+            let now = assembly.members.get(known.index as usize).and_then(Option::as_ref);
+            now.is_some_and(|now| now.path != known.path)
+        });
+        there.extend(elsewhere.filter_map(|known| match members::look_in_time(&known.path) {
+            Found::Member(member) if member.superblock.array == uuid => Some(*member),
+            _ => None,
+        }));
+    }
+    there
 }
 
 fn scanned(uuid: Uuid, assembly: &Assembly, record: &ArrayRecord) -> ScannedArray {
