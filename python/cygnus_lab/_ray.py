@@ -19,7 +19,10 @@ TASKS_PER_PROCESSOR = 8
 
 def run(program, arguments, out, address):
     """Runs what is left of a sweep, and appends the rows to ``out``."""
-    import ray
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        raise _command.CygnusError("ray= needs Ray: pip install ray, or leave ray= out") from error
 
     plan = _command.ask(program, ["lab", "sweep", *arguments, "--out", out, "--dry-run"])
     left = [run["id"] for run in plan["runs"] if not run["done"]]

@@ -21,14 +21,14 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
     ray:    True, or the address of a Ray cluster: the runs are spread over it, each on one of its processors
     binary: the program; else ``$CYGNUS``, else ``cygnus`` in the path
 
-    Raises CygnusError with the program's words if the sweep makes no sense or its rows cannot be written. Runs that fail are
+    Raises TypeError if ``vary`` is no dictionary of lists, CygnusError with the program's words if the sweep makes no sense or its rows cannot be written. Runs that fail are
     told as a warning, and in the column ``error``.
     """
     if ray and files is not None:
         raise ValueError("files= leaves the files of runs on this machine: leave out ray=")
     program = _command.find(binary)
     arguments = [os.fspath(file)]
-    for key, values in (vary or {}).items():
+    for key, values in _varied(vary):
         arguments += ["--vary", f"{key}=" + ",".join(_command.toml(value) for value in values)]
     if seeds is not None:
         arguments += ["--seeds", str(seeds)]
@@ -49,3 +49,15 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
     if answer["failed"]:
         warnings.warn(f"{answer['failed']} of {answer['runs']} runs failed: see the column error", stacklevel=2)
     return frame
+
+
+def _varied(vary):
+    """The keys to vary with their values. A value alone, such as a text, would be taken for the list of its letters."""
+    if vary is None:
+        return
+    if not hasattr(vary, "items"):
+        raise TypeError(f"vary is a dictionary, such as {{'volume.size': ['1GiB', '2GiB']}}, and not {vary!r}")
+    for key, values in vary.items():
+        if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
+            raise TypeError(f"vary[{key!r}] is a list of values, such as [{values!r}], and not {values!r}")
+        yield key, values

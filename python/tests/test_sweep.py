@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -34,6 +35,20 @@ def test_mistakes_are_told_in_the_words_of_the_program(here):
         cygnus_lab.sweep(here / "sweep.toml", binary="no-such-program")
     with pytest.raises(ValueError, match="leave out ray"):
         cygnus_lab.sweep(here / "sweep.toml", files=here, ray=True)
+
+
+def test_what_is_no_list_of_values_is_refused_in_words(here):
+    for vary in ({"workload.fio.0.depth": 4}, {"volume.size": "32MiB"}, {"workload.fio.0.rate": {"iops": 100}}):
+        with pytest.raises(TypeError, match="is a list of values, such as"):
+            cygnus_lab.sweep(here / "small.toml", vary=vary)
+    with pytest.raises(TypeError, match="vary is a dictionary"):
+        cygnus_lab.sweep(here / "small.toml", vary=["workload.fio.0.depth=1"])
+
+
+def test_ray_that_is_not_installed_is_named(here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(cygnus_lab.CygnusError, match="needs Ray: pip install"):
+        cygnus_lab.sweep(here / "small.toml", ray=True)
 
 
 def test_runs_that_fail_are_rows_and_a_warning(here):

@@ -340,7 +340,11 @@ fn a_lost_state_directory_is_found_again_from_the_disks() {
     for (from, to) in (0..6).zip([5, 3, 1, 0, 2, 4]) {
         fs::rename(place.0.join(format!("d{from}")), place.0.join(format!("moved/disk{to}"))).unwrap();
     }
+    assert!(place.ok("array scan moved/disk5").contains("nobody remembers where it was: scan its place too"));
+    assert!(place.ends("array status tank", 4).0.contains("Member 5 of R-group 1 is missing, and nobody remembers"));
     let scan = place.json("array scan moved");
+    let one = place.ok("array scan moved/disk5");
+    assert!(one.contains("not found here; last seen at") && one.contains("moved/disk3"), "{one}");
     assert_eq!(scan["arrays"][0]["name"], "tank");
     assert_eq!(scan["arrays"][0]["members"].as_array().unwrap().len(), 6);
     assert!(scan["arrays"][0]["members"][0]["path"].as_str().unwrap().ends_with("moved/disk5"));

@@ -29,6 +29,9 @@ impl DeviceState {
     }
 }
 
+/// What a member has for a path when nobody remembers where it was: the state directory is new, and it was not found.
+pub const PLACE_UNKNOWN: &str = "unknown";
+
 /// One member of an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceStatus {
@@ -94,6 +97,11 @@ impl DeviceStatus {
             lifetime: LifetimeErrors::default(),
             suspect: None,
         }
+    }
+
+    /// Where it is, or was last seen; `None` if nobody remembers.
+    pub fn place(&self) -> Option<&str> {
+        (self.path != PLACE_UNKNOWN).then_some(&self.path)
     }
 
     /// Whether it is missing by record, but its device is here again. Of an array that is not served.

@@ -128,7 +128,9 @@ fn gone_sentence(status: &ArrayStatus, device: &DeviceStatus) -> String {
              served, it gets what it lacks."
         ),
         // Of arrays in place nobody looks for a member that was absent at the start.
-        DeviceState::Missing if status.served && (status.in_place.is_none() || device.trouble.is_some()) => {
+        DeviceState::Missing
+            if status.served && device.place().is_some() && (status.in_place.is_none() || device.trouble.is_some()) =>
+        {
             let why = device.trouble.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
             format!(
                 "Member {index} of R-group {group}, last seen at {path}, is missing{why}: it is looked for there, and when it is \
@@ -136,6 +138,10 @@ fn gone_sentence(status: &ArrayStatus, device: &DeviceStatus) -> String {
                  DEVICE'."
             )
         }
+        DeviceState::Missing if device.place().is_none() => format!(
+            "Member {index} of R-group {group} is missing, and nobody remembers where it was: run 'cygnus array scan PATH...' on \
+             the place where it is now and serve the array anew, or 'cygnus array replace {array} {index} DEVICE'."
+        ),
         DeviceState::Missing => format!(
             "Member {index} of R-group {group}, last seen at {path}, is missing: bring it back and run \
              'cygnus array scan' on the place where it is now, or 'cygnus array replace {array} {index} DEVICE'."

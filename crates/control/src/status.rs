@@ -5,7 +5,7 @@
 use crate::ack::Ack;
 pub use crate::device_status::{
     DeviceCapabilities, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus, DeviceZones, Lag,
-    LifetimeErrors, SpareStatus,
+    LifetimeErrors, PLACE_UNKNOWN, SpareStatus,
 };
 use crate::media::{Media, MediumName};
 use crate::paging::Pages;
@@ -309,7 +309,7 @@ pub struct AvoidedStatus {
 /// What the server takes of the machine's memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryStatus {
-    /// Bytes of the process that are in memory (its resident set).
+    /// Bytes of the process that are in memory, with all of its kept memory, touched or not.
     pub resident_bytes: u64,
     /// Bytes that all parts together may take (`serve --memory`).
     pub limit_bytes: u64,

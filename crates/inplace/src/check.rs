@@ -101,7 +101,7 @@ fn first_report(found: &Found) -> CheckReport {
 
 fn unclean(stale: &BTreeSet<u32>, unfit: &BTreeSet<u32>) -> Finding {
     let text = format!(
-        "the array was not stopped cleanly: the next start resyncs {} regions, of which {} do not fit now",
+        "a crash is not made up for yet: the next start resyncs {} regions, of which {} do not fit now",
         stale.len(),
         unfit.len()
     );

@@ -82,7 +82,7 @@ impl Level {
             Level::Raid10 => (2, "an even number of devices"),
         };
         let odd = self == Level::Raid10 && devices % 2 == 1;
-        let wide = self.parity() > 0 && devices - self.parity() > cygnus_parity::MAX_DATA_COLUMNS;
+        let wide = self.parity() > 0 && devices.saturating_sub(self.parity()) > cygnus_parity::MAX_DATA_COLUMNS;
         if devices < least || odd || wide {
             let needs = if wide { "at most 64 data devices" } else { needs };
             return Err(LayoutError::Devices { level: self.name(), needs, given: devices });
@@ -267,6 +267,8 @@ mod tests {
         let devices = |level, n| Layout::new(level, n, 16, 1000).unwrap_err().to_string();
         assert_eq!(devices(Level::Raid5, 2), "raid5 needs at least three devices, not 2");
         assert_eq!(devices(Level::Raid10, 5), "raid10 needs an even number of devices, not 5");
+        assert_eq!(devices(Level::Raid6, 1), "raid6 needs at least four devices, not 1");
+        assert_eq!(devices(Level::Raid5, 0), "raid5 needs at least three devices, not 0");
         assert_eq!(devices(Level::Raid6, 70), "raid6 needs at most 64 data devices, not 70");
         for (chunk, blocks) in [(0, 1000), (16, 15), (257, 1000)] {
             assert!(matches!(Layout::new(Level::Raid0, 2, chunk, blocks), Err(LayoutError::Chunk { .. })));

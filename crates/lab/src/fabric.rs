@@ -1,5 +1,7 @@
 //! The network of flash modules that a scenario may put before its drives.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use cygnus_engine::Link;
@@ -42,6 +44,19 @@ pub(crate) enum NoNetwork {
     File(FabricError),
 }
 
+/// More than anybody writes by hand: what is longer is a device, and would fill the memory.
+const LONGEST: u64 = 16 << 20;
+
+/// The text of a topology file.
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    match read as u64 > LONGEST {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 16 MiB, so it is no such file")),
+        false => Ok(text),
+    }
+}
+
 impl FabricSection {
     /// The network that is meant. `directory` is the scenario's.
     pub fn network(&self, directory: &Path) -> Result<Network, NoNetwork> {
@@ -54,7 +69,7 @@ impl FabricSection {
             (None, Some(file), None) => {
                 let path = directory.join(file);
                 let name = path.display().to_string();
-                let text = std::fs::read_to_string(&path).map_err(|error| {
+                let text = read(&path).map_err(|error| {
                     section(format!("{name}: {error}; name a topology file, or write topology = \"4x16\""))
                 })?;
                 (Topology::parse(&name, &text).map_err(NoNetwork::File)?, Some(text))
@@ -160,6 +175,7 @@ sample = "1ms"
         assert!(error("topology = \"1x2x2\"", "topology = \"1x2x2\"\nqueue = 0").contains("queue of 0"));
         assert!(error("topology = \"1x2x2\"", "").contains("describe one network"));
         assert!(error("topology = \"1x2x2\"", "file = \"/no/such/file\"").contains("/no/such/file: "));
+        assert!(error("topology = \"1x2x2\"", "file = \"/dev/zero\"").contains("/dev/zero: longer than 16 MiB"));
         let described = error("topology = \"1x2x2\"", "description = \"name = 'x'\\n[root]\\nname = 3\"");
         assert!(described.contains("description:3:"), "{described}");
     }

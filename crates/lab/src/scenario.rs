@@ -494,6 +494,10 @@ impl Scenario {
             let message = error.message().trim_end().replace('\n', "; ");
             ScenarioError::at(file, text, error.span(), message)
         })?;
+        // What TOML takes for a number is less than what fields take: a run's own scenario is written as TOML again.
+        text.parse::<toml::Table>().map_err(|error| {
+            ScenarioError::at(file, text, error.span(), format!("{}: at most {}", error.message().trim_end(), i64::MAX))
+        })?;
         let directory = Path::new(file).parent().unwrap_or(Path::new(""));
         spec.workload.get_mut().relative_to(directory);
         let mut scenario = Self { file: file.into(), text: text.into(), spec, network: None };

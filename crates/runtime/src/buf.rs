@@ -155,6 +155,8 @@ struct Pool {
     arena: Option<Pages>,
     arena_len: usize,
     arena_used: Cell<usize>,
+    /// Whether the kernel keeps all of the arena in memory, used or not.
+    arena_pinned: Cell<bool>,
     /// Whether it is known where its buffers are blank.
     blank: bool,
 }
@@ -225,14 +227,20 @@ impl BufPool {
         let arena_len = arena_bytes.next_multiple_of(BLOCK);
         let arena = (arena_len > 0).then(|| Pages::zeroed(arena_len));
         let (free, slabs) = (RefCell::default(), RefCell::default());
-        let (beyond, arena_used) = (Cell::new(0), Cell::new(0));
-        Self(Rc::new(Pool { free, slabs, beyond, arena, arena_len, arena_used, blank }))
+        let (beyond, arena_used, arena_pinned) = (Cell::new(0), Cell::new(0), Cell::new(false));
+        Self(Rc::new(Pool { free, slabs, beyond, arena, arena_len, arena_used, arena_pinned, blank }))
     }
 
     /// Start and length in bytes of the arena, for registering it with a kernel. It lives as long as the pool.
     pub fn arena(&self) -> (*const u8, usize) {
         let start = self.0.arena.as_ref().map_or(NonNull::dangling(), Pages::start);
         (start.as_ptr(), self.0.arena_len)
+    }
+
+    /// The driver has registered the arena: from now on the kernel keeps every page of it in memory, and
+    /// [`BufPool::resident`] counts them all.
+    pub fn note_pinned(&self) {
+        self.0.arena_pinned.set(true);
     }
 
     /// Bytes that a buffer of `len` bytes takes: sizes are rounded up to a power of two.
@@ -283,9 +291,11 @@ impl BufPool {
         }
     }
 
-    /// Bytes of memory that the pool holds: what of the arena was ever used, and buffers outside that are not given back.
+    /// Bytes of memory that the pool holds: what of the arena was ever used, or all of it once it is pinned, and buffers
+    /// outside that are not given back.
     pub fn resident(&self) -> usize {
-        self.0.arena_used.get() + self.0.beyond.get()
+        let arena = if self.0.arena_pinned.get() { self.0.arena_len } else { self.0.arena_used.get() };
+        arena + self.0.beyond.get()
     }
 }
 
@@ -615,6 +625,18 @@ mod tests {
         assert!(again.iter().all(|buf| places.contains(&buf.bytes().as_ptr())), "the same places");
         assert_eq!(again.iter().filter(|buf| buf.bytes()[LEN - 1] == 7).count(), 2, "the others are zeros");
         assert_eq!(pool.resident(), 5 * LEN);
+    }
+
+    #[test]
+    fn an_arena_that_is_pinned_counts_as_a_whole() {
+        let pool = BufPool::new(8 * BLOCK);
+        let small = pool.alloc(BLOCK);
+        assert_eq!(pool.resident(), BLOCK);
+        pool.note_pinned();
+        assert_eq!(pool.resident(), 8 * BLOCK);
+        let (rest, beyond) = (pool.alloc(4 * BLOCK), pool.alloc(8 * BLOCK));
+        assert!(small.full().in_arena() && rest.full().in_arena() && !beyond.full().in_arena());
+        assert_eq!(pool.resident(), 16 * BLOCK, "the arena once, and what lies beyond it");
     }
 
     #[test]

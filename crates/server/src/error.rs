@@ -106,10 +106,11 @@ impl ServeError {
 /// Whether it is the array's own state that keeps it from doing what was asked.
 pub fn is_unavailable(error: &ArrayError) -> bool {
     use ArrayError::{
-        Faulted, Io, Lost, LostCheckpoint, LostSuperblock, NoArray, NoCheckpoint, PartedWays, TooManyMissing,
+        Faulted, Io, Lost, LostCheckpoint, LostSuperblock, NoArray, NoCheckpoint, PartedWays, Remains, TooManyMissing,
     };
     let lost = matches!(error, Lost { .. } | LostCheckpoint { .. } | LostSuperblock { .. } | NoCheckpoint(_));
-    lost || matches!(error, Faulted(_) | Io { .. } | NoArray(_) | TooManyMissing { .. } | PartedWays { .. })
+    let out_of_reach = matches!(error, NoArray(_) | TooManyMissing { .. } | PartedWays { .. } | Remains { .. });
+    lost || out_of_reach || matches!(error, Faulted(_) | Io { .. })
 }
 
 /// Why a request was not carried out.
@@ -198,5 +199,18 @@ fn kind_of(error: &VolumeAdminError) -> ErrorKind {
         VolumeAdminError::TooMany(_) => ErrorKind::NoSpace,
         VolumeAdminError::Array(error) if is_unavailable(error) => ErrorKind::Unavailable,
         VolumeAdminError::Array(_) => ErrorKind::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exit status of `serve` tells it from a wrong command: somebody has to look after the array.
+    #[test]
+    fn an_array_that_cannot_take_what_a_killed_server_left_is_unavailable() {
+        let remains = ArrayError::Remains { place: "/dev/shm/x".into(), why: "too few members take it".into() };
+        assert!(is_unavailable(&remains));
+        assert!(!is_unavailable(&ArrayError::Invalid("a chunk of 0".into())));
     }
 }

@@ -30,6 +30,8 @@ pub enum ServerEvent<'a> {
     RecordingEnds { file: &'a Path, error: &'a io::Error },
     /// The operating system asks for a stop.
     Signal(&'static str),
+    /// The same while the array is still being opened.
+    SignalTooEarly { signal: &'static str, array: &'a str },
     /// A clean stop begins.
     Stopping { array: &'a str },
     /// It is over.
@@ -67,7 +69,7 @@ impl ServerEvent<'_> {
             Self::Session(event) if event.trouble().is_none() => Weight::Detail,
             Self::SharedLink(_) | Self::WayUnknown { .. } | Self::NoSharedLink { .. } => Weight::Line,
             Self::Recording { .. } | Self::Stopping { .. } | Self::Stopped { .. } | Self::Session(_) => Weight::Line,
-            Self::ControlLost { .. } => Weight::Line,
+            Self::ControlLost { .. } | Self::SignalTooEarly { .. } => Weight::Line,
             Self::Oddity(_) | Self::RecordingEnds { .. } | Self::AddressLost(_) => Weight::Warning,
             Self::ControlRenewed { .. } | Self::NotRemembered(_) => Weight::Warning,
             Self::NowhereToMove { .. } | Self::OneLinkForAll(_) => Weight::Warning,
@@ -115,6 +117,11 @@ impl fmt::Display for ServerEvent<'_> {
             Self::Recording { volume, file } => write!(f, "recording {volume} to {}", file.display()),
             Self::RecordingEnds { file, error } => write!(f, "the recording {} ends here: {error}", file.display()),
             Self::Signal(name) => write!(f, "{name} received"),
+            Self::SignalTooEarly { signal, array } => write!(
+                f,
+                "{signal} received while {array} is being opened: it stops as soon as it is open; a second {signal} ends the \
+                 server at once, which loses nothing that was acknowledged"
+            ),
             Self::Stopping { array } => write!(f, "stopping {array}"),
             Self::Stopped { array } => write!(f, "{array} is stopped cleanly"),
             Self::AddressLost(address) => {

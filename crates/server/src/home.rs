@@ -10,6 +10,7 @@ use crate::record::{self, Recorder};
 use crate::seek::Searches;
 use crate::served::Served;
 use crate::status::{self, Serving};
+use crate::stop::StopAsked;
 use crate::{control, notify};
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, Stats};
@@ -17,7 +18,7 @@ use cygnus_control::status::{ArrayStatus, JobStatus, VolumeStatus};
 use cygnus_runtime::{Event, Runtime};
 use cygnus_target::{ArrayExports, OpClass, Server, ServerStats};
 use cygnus_types::{Nanos, ReactorId};
-use cygnus_uring::{Reactor, Signal, Signals};
+use cygnus_uring::{Reactor, Signals};
 use cygnus_volume::{BlockVolume, VolumeSet};
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
@@ -66,13 +67,15 @@ pub fn tell_peers(rt: &Runtime, plan: &Plan, message: impl Fn() -> ToPeer) {
 async fn serve<A: Served>(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), ServeError> {
     let rt = &reactor.rt;
     let signals = Signals::install(&reactor.io).map_err(ServeError::io("signals"))?;
+    let asked = StopAsked::listen(rt, signals, plan);
     let array = A::open(reactor, plan).await?;
+    asked.note_open();
     // Before anybody is told that it is served: whoever opens the array after a kill must know where to look.
     plan.remember_keeper();
     if let Some(span) = plan.suspended_for {
         array.set_suspended_for(span);
     }
-    let home = match start(reactor, array.clone(), plan, signals) {
+    let home = match start(reactor, array.clone(), plan, asked.clone()) {
         Ok(home) => home,
         Err(failure) => {
             array.close().await?;
@@ -83,6 +86,8 @@ async fn serve<A: Served>(reactor: &Reactor, plan: &Arc<Plan>) -> Result<(), Ser
     let failure = home.peer_failure.borrow_mut().take();
     let announced = match failure {
         Some(failure) => Err(failure),
+        // Nobody is invited who would be sent away at once.
+        None if asked.is_asked() => Ok(()),
         None => announce(plan),
     };
     if announced.is_ok() {
@@ -108,7 +113,7 @@ fn start<A: Served>(
     reactor: &Reactor,
     array: A,
     plan: &Arc<Plan>,
-    signals: Signals,
+    asked: Rc<StopAsked>,
 ) -> Result<Rc<Home<A>>, ServeError> {
     let about = record::About { name: &plan.name, array: plan.array, log: &plan.log };
     let volumes = array.volumes();
@@ -139,7 +144,7 @@ fn start<A: Served>(
     home.rt.spawn(handle_messages(home.clone()));
     home.rt.spawn(measure_rates(home.clone()));
     A::start_services(&home);
-    home.rt.spawn(await_signal(home.clone(), signals));
+    home.rt.spawn(stop_when_asked(home.clone(), asked));
     home.rt.spawn(control::accept(home.clone(), listener));
     home.rt.spawn(control::keep_reachable(home.clone(), plan.clone(), reactor.io.clone()));
     Ok(home)
@@ -174,12 +179,8 @@ async fn measure_rates<A: Served>(home: Rc<Home<A>>) {
     }
 }
 
-async fn await_signal<A: Served>(home: Rc<Home<A>>, signals: Signals) {
-    // An error means that the reactor is being taken down, which is a stop too.
-    if let Ok(signal) = signals.next(&home.rt).await {
-        let name = if signal == Signal::Interrupt { "SIGINT" } else { "SIGTERM" };
-        home.plan.log.tell(&ServerEvent::Signal(name));
-    }
+async fn stop_when_asked<A: Served>(home: Rc<Home<A>>, asked: Rc<StopAsked>) {
+    asked.wait().await;
     home.stop();
 }
 

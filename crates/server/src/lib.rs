@@ -8,6 +8,7 @@
 //! | `start.rs` | what is checked and bound before a reactor starts |
 //! | `plan.rs` | what all reactors know, and do alike |
 //! | `home.rs` | the first reactor: opens the array, makes everything ready, stops it all in order |
+//! | `stop.rs` | signals that ask for a stop, heard during an opening too |
 //! | `served.rs` | what the server needs of an array, whichever kind it is of |
 //! | `log_structured.rs`, `in_place.rs` | the two kinds |
 //! | `request.rs` | what commands ask, carried out |
@@ -49,6 +50,7 @@ mod served;
 mod share;
 mod start;
 pub mod status;
+mod stop;
 mod volumes;
 
 pub use error::{ServeError, is_unavailable};

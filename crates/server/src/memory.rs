@@ -15,7 +15,7 @@ use cygnus_control::status::{MemoryPartStatus, MemoryStatus};
 use cygnus_engine::{ArrayError, MapRule};
 use cygnus_runtime::MemoryPart;
 use cygnus_target::{Door, ServerConfig};
-use cygnus_types::{BLOCK, ByteSize};
+use cygnus_types::ByteSize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -144,14 +144,14 @@ impl Memory {
         let (connections, _) = self.door.usage();
         let shared = self.shared.usage().used as u64;
         let pools: u64 = self.buffers.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-        let resident_bytes = resident_bytes();
+        let own = Resident::here().outside_files_in_memory();
         let mut parts = vec![
-            part("program", resident_bytes.saturating_sub(pools + kept.0 + map.0), PROGRAM),
+            part("program", own.saturating_sub(pools + map.0), PROGRAM),
             part("buffers", (pools + kept.0).saturating_sub(shared), self.buffers.len() as u64 * BUFFERS),
             part("network", shared + connections as u64 * ServerConfig::RESERVE as u64, self.split.network),
         ];
         parts.extend(self.split.map.map(|limit| part("map", map.0, limit)));
-        MemoryStatus { resident_bytes, limit_bytes: self.all, parts }
+        MemoryStatus { resident_bytes: own + kept.0, limit_bytes: self.all, parts }
     }
 }
 
@@ -165,7 +165,10 @@ struct Machine {
 
 impl Machine {
     fn here() -> Self {
-        let all = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| meminfo(&text)).unwrap_or(u64::MAX);
+        let all = std::fs::read_to_string("/proc/meminfo")
+            .ok()
+            .and_then(|text| field(&text, "MemTotal:"))
+            .unwrap_or(u64::MAX);
         let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let path = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or("").to_owned();
         let limits = std::path::Path::new(&path).ancestors().filter_map(|group| {
@@ -183,15 +186,31 @@ impl Machine {
     }
 }
 
-fn meminfo(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+/// The bytes that a line such as `MemTotal:  24603456 kB` tells, as Linux writes them for the machine and for a process.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-/// Bytes of this process that are in memory.
-fn resident_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * BLOCK as u64
+/// What of this process is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Resident {
+    /// All of it.
+    bytes: u64,
+    /// Of these, pages of files that lie in memory, which is to say of kept memory. They say little about it: its pages are
+    /// set aside whether or not the process has touched them since it mapped them.
+    of_files_in_memory: u64,
+}
+
+impl Resident {
+    fn here() -> Self {
+        let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        Self { bytes: field(&text, "VmRSS:").unwrap_or(0), of_files_in_memory: field(&text, "RssShmem:").unwrap_or(0) }
+    }
+
+    fn outside_files_in_memory(self) -> u64 {
+        self.bytes.saturating_sub(self.of_files_in_memory)
+    }
 }
 
 /// Takes as many descriptors as the system allows this process to have, and says how many.
@@ -255,6 +274,17 @@ mod tests {
         assert_eq!((used(0), used(5 * MIB)), (Some(0), Some(5 * MIB)));
     }
 
+    /// Kept memory that the process has not touched takes room, and no more of the program is in memory for it.
+    #[test]
+    fn kept_memory_is_no_part_of_the_program() {
+        let memory = plan(24 * GIB, None, None).unwrap();
+        let program = |status: &MemoryStatus| status.parts[0].used_bytes;
+        let (without, with) = (memory.status(ByteSize(0), ByteSize(0)), memory.status(ByteSize(0), ByteSize(GIB)));
+        assert!(program(&without) > MIB && program(&with) > program(&without) / 2, "{without:?} {with:?}");
+        let parts = |status: &MemoryStatus| status.parts.iter().map(|part| part.used_bytes).sum::<u64>();
+        assert_eq!((parts(&without), parts(&with)), (without.resident_bytes, with.resident_bytes));
+    }
+
     #[test]
     fn what_was_asked_is_kept() {
         for asked in [18 * GIB / 64, GIB, 100 * GIB] {
@@ -303,8 +333,8 @@ mod tests {
 
     #[test]
     fn the_machine_tells_what_it_has() {
-        assert_eq!(meminfo("MemTotal:       24603456 kB\nMemFree: 1 kB\n"), Some(24_603_456 * 1024));
+        assert_eq!(field("MemTotal:       24603456 kB\nMemFree: 1 kB\n", "MemTotal:"), Some(24_603_456 * 1024));
         assert!((64 << 20..1 << 50).contains(&Machine::here().bytes));
-        assert!(resident_bytes() > 1 << 20);
+        assert!(Resident::here().outside_files_in_memory() > 1 << 20);
     }
 }

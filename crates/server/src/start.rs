@@ -13,7 +13,7 @@ use cygnus_host::state::StateDir;
 use cygnus_host::{devices, kept};
 use cygnus_runtime::Keeper;
 use cygnus_target::{BoundListener, ListenAddress, ListenError};
-use cygnus_uring::{Access, KeptAt, Pinning, Reactor, spawn_reactors};
+use cygnus_uring::{Access, KeptAt, Pinning, Reactor, Signals, spawn_reactors};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -29,6 +29,9 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
     let (pin, record_to) = (options.pin, options.record.clone());
     let record = state.load(&options.name)?;
     let control = bind_control(&options, state)?;
+    // Members that give no answer may take long to find, and until then there is nothing to stop in order.
+    Signals::end_with_words(&format!("{} was not open yet: ended by a signal, and nothing was changed", record.name))
+        .map_err(ServeError::io("signals"))?;
     let assembly = Assembly::of_record(&record)?;
     let log = ServerLog::new(voice.clone(), options.log_times).map_err(ServeError::io("a thread for the log"))?;
     for oddity in &assembly.oddities {

@@ -12,14 +12,14 @@ pub(crate) struct Arena {
     start: usize,
     len: usize,
     note: Option<String>,
-    _pool: BufPool,
+    pool: BufPool,
 }
 
 impl Arena {
     /// Registers the pool's arena. If the kernel refuses, transfers work without, a little slower, and a note says why.
     pub(crate) fn register(ring: &Ring, pool: BufPool) -> Self {
         let (start, len) = pool.arena();
-        let mut arena = Self { start: start as usize, len, note: None, _pool: pool };
+        let mut arena = Self { start: start as usize, len, note: None, pool };
         let pieces: Vec<libc::iovec> = (0..len)
             .step_by(PIECE)
             .map(|at| libc::iovec { iov_base: start.wrapping_add(at).cast_mut().cast(), iov_len: PIECE.min(len - at) })
@@ -31,6 +31,8 @@ impl Arena {
         if let Err(error) = unsafe { ring.uring().submitter().register_buffers(&pieces) } {
             arena.note = Some(format!("buffers are not registered with the kernel ({error}); raise `ulimit -l`"));
             arena.len = 0;
+        } else {
+            arena.pool.note_pinned();
         }
         arena
     }

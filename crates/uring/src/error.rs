@@ -63,6 +63,12 @@ pub enum OpenError {
         /// Bytes that are free there.
         free: u64,
     },
+    /// Whoever had it made wants it no more.
+    #[error("{}: broken off while it was made; make it again", path.display())]
+    BrokenOff {
+        /// The path as given.
+        path: PathBuf,
+    },
     /// The operating system failed in some other way.
     #[error("{}: cannot {doing}: {source}", path.display())]
     Io {
@@ -154,6 +160,7 @@ impl From<OpenError> for IoError {
                 Self { kind: IoErrorKind::Refused, errno: libc::EBUSY }
             }
             OpenError::Drive { .. } => Self::of_device(libc::ECONNREFUSED),
+            OpenError::BrokenOff { .. } => Self::of_device(libc::EINTR),
             OpenError::Io { source, .. } => Self::of_device(source.raw_os_error().unwrap_or(libc::EIO)),
         }
     }

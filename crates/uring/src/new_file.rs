@@ -7,6 +7,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -30,11 +31,16 @@ pub fn create_file(path: &Path, size: u64) -> Result<(), OpenError> {
     })
 }
 
-/// As [`create_file`], with all of its space set aside. `progress` is told now and then how many bytes are.
+/// As [`create_file`], with all of its space set aside. `progress` is told now and then how many bytes are, and breaks off what
+/// is not wanted any more.
 ///
 /// # Errors
 /// See [`OpenError`]; then nothing is left of it.
-pub fn allocate_file(path: &Path, size: u64, mut progress: impl FnMut(u64)) -> Result<(), OpenError> {
+pub fn allocate_file(
+    path: &Path,
+    size: u64,
+    mut progress: impl FnMut(u64) -> ControlFlow<()>,
+) -> Result<(), OpenError> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Some(free) = free_bytes(parent).filter(|&free| free < size) {
         return Err(no_space(path, parent, size, free));
@@ -48,7 +54,9 @@ pub fn allocate_file(path: &Path, size: u64, mut progress: impl FnMut(u64)) -> R
                 }
                 _ => io_error(path, "set its space aside", error),
             })?;
-            progress((done + PIECE).min(size));
+            if progress((done + PIECE).min(size)).is_break() {
+                return Err(OpenError::BrokenOff { path: path.to_owned() });
+            }
         }
         let value = c"1";
         // SAFETY: two C strings, and the length of the second. Not every file system has such attributes.

@@ -6,6 +6,7 @@
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use cygnus_runtime::{IoError, IoErrorKind, Runtime, SocketId};
@@ -21,8 +22,14 @@ pub enum Signal {
     Interrupt,
 }
 
+/// The signals that ask for a stop.
+const STOPS: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
+
 /// The end of the socket pair that the handler writes to; -1 before there is one.
 static HANDLER_END: AtomicI32 = AtomicI32::new(-1);
+
+/// What to say if a signal ends the process before [`Signals::install`].
+static LAST_WORDS: OnceLock<String> = OnceLock::new();
 
 /// The stop signals of the process, awaited by one task of one reactor.
 pub struct Signals {
@@ -30,6 +37,16 @@ pub struct Signals {
 }
 
 impl Signals {
+    /// Until [`Signals::install`], SIGTERM and SIGINT end the process as they do by themselves, and these words are written to
+    /// standard error before, as a line. The words of the first call stay.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn end_with_words(words: &str) -> io::Result<()> {
+        LAST_WORDS.get_or_init(|| format!("{words}\n"));
+        STOPS.into_iter().try_for_each(|signal| handle(signal, speak_and_end))
+    }
+
     /// Takes SIGTERM and SIGINT over from now on. Each does so once: the second of its kind ends the process at once, so
     /// that an impatient user gets through.
     ///
@@ -44,9 +61,7 @@ impl Signals {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         let socket = io.add_socket(ours)?;
-        for signal in [libc::SIGTERM, libc::SIGINT] {
-            handle(signal)?;
-        }
+        STOPS.into_iter().try_for_each(|signal| handle(signal, on_signal))?;
         Ok(Self { socket })
     }
 
@@ -64,11 +79,12 @@ impl Signals {
     }
 }
 
-fn handle(signal: i32) -> io::Result<()> {
-    // SAFETY: all zeros is a valid action; the handler only does what is allowed in one.
+/// Has a handler called for a signal, once: what the second one does is up to the system, which ends the process.
+fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
+    // SAFETY: all zeros is a valid action; both handlers of this file only do what is allowed in one.
     let failed = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
         libc::sigaction(signal, &raw const action, std::ptr::null_mut()) != 0
     };
@@ -85,4 +101,14 @@ extern "C" fn on_signal(signal: libc::c_int) {
         libc::send(HANDLER_END.load(Ordering::SeqCst), (&raw const byte).cast(), 1, flags);
         *libc::__errno_location() = errno;
     }
+}
+
+extern "C" fn speak_and_end(signal: libc::c_int) {
+    if let Some(words) = LAST_WORDS.get() {
+        // SAFETY: `write` is async-signal-safe, and reads a text that lives as long as the process. Whether it is taken changes nothing.
+        unsafe { libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len()) };
+    }
+    // SAFETY: `raise` is async-signal-safe. The signal has its own effect again since this handler was entered, and comes through
+    // when the handler returns.
+    unsafe { libc::raise(signal) };
 }

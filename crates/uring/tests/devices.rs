@@ -3,6 +3,7 @@
 mod support;
 
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -223,7 +224,11 @@ fn devices_say_what_they_are() {
 fn a_file_whose_space_was_set_aside_keeps_it() {
     let path = TempPath::new("aside");
     let mut told = Vec::new();
-    allocate_file(&path, 8 * MIB, |done| told.push(done)).unwrap();
+    let note = |done| {
+        told.push(done);
+        ControlFlow::Continue(())
+    };
+    allocate_file(&path, 8 * MIB, note).unwrap();
     assert_eq!(told, [8 * MIB]);
     let allocated = || std::fs::metadata(&*path).unwrap().blocks() * 512;
     assert!(allocated() >= 8 * MIB);
@@ -236,6 +241,14 @@ fn a_file_whose_space_was_set_aside_keeps_it() {
         rt.trim(devices[0].ix, 0, 4 * MIB).await.unwrap();
     });
     assert!(allocated() >= 8 * MIB);
+}
+
+#[test]
+fn nothing_is_left_of_a_file_that_is_broken_off() {
+    let path = TempPath::new("broken-off");
+    let error = allocate_file(&path, 8 * MIB, |_| ControlFlow::Break(())).unwrap_err();
+    assert!(matches!(error, OpenError::BrokenOff { .. }), "{error}");
+    assert!(!path.exists());
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub enum RateError {
     #[error("rate: bursts that last no time have no requests: give on = \"50ms\"")]
     EmptyBursts,
     /// Too few requests or too many.
-    #[error("rate: iops is above 0 and at most 1e9, not {0}")]
+    #[error("rate: iops is from 1e-6, which is one in twelve days, to 1e9, not {0}")]
     Iops(f64),
     /// No bytes.
     #[error("rate: bandwidth is above 0")]
@@ -66,7 +66,7 @@ impl Rate {
             return Err(RateError::EmptyBursts);
         }
         match (self.iops, self.bandwidth) {
-            (Some(iops), None) if iops > 0.0 && iops <= 1e9 => Ok(()),
+            (Some(iops), None) if (1e-6..=1e9).contains(&iops) => Ok(()),
             (Some(iops), None) => Err(RateError::Iops(iops)),
             (None, Some(Size(1..))) => Ok(()),
             (None, Some(_)) => Err(RateError::Bandwidth),
@@ -174,6 +174,8 @@ mod tests {
         for wrong in [
             rate(None, None, constant),
             rate(Some(0.0), None, constant),
+            // Requests that would be ages apart.
+            rate(Some(1e-300), None, constant),
             rate(Some(f64::NAN), None, constant),
             rate(None, Some(0), constant),
             rate(Some(1.0), Some(1), constant),

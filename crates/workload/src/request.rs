@@ -84,6 +84,10 @@ pub enum Part {
     Last,
 }
 
+/// The most requests that a workload's clients may have under way at once. Each takes memory and is looked at in turn, so what is
+/// far more than any machine has open is a mistake.
+pub(crate) const MOST_AT_ONCE: u32 = 1 << 16;
+
 /// A client: an endless or finite stream of requests, in the order in which they are issued.
 ///
 /// Every request lies within [`Source::footprint`], is a multiple of 512 bytes long and so aligned; requests other than

@@ -9,6 +9,7 @@ use crate::args::values::{Cleaning, Parity, Preset, SegmentSize};
 use crate::backend;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::interrupt;
 use cygnus_engine::CreateOptions;
 use cygnus_format::{Raid, Raids};
 use cygnus_host::place;
@@ -61,11 +62,14 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
     context.state.ensure()?;
     overwrite::confirm(&args.members, args.force, args.yes)?;
 
+    // A signal between the first superblock and the last line of the state would leave half an array.
+    let whole = interrupt::Held::begin().map_err(|error| Failure::Failed(format!("signals: {error}")))?;
     let made = NewFiles::make(&args.members, Space::of(args.create, args.sparse), &context.output)?;
     let array = made.settle(backend::create(&args.members, &options), &context.output)?;
     let backend::NewArray { uuid, shapes, unused_bytes, segment_bytes } = array;
     let widest = shapes.iter().copied().max_by_key(|raid| (raid.width(), raid.data)).expect("it has groups");
     let members = record(&args, uuid, context)?;
+    drop(whole);
 
     let created = Created {
         name: options.name.clone(),

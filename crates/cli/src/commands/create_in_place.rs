@@ -7,6 +7,7 @@ use super::{Context, overwrite};
 use crate::args::array::CreateArgs;
 use crate::backend;
 use crate::failure::Failure;
+use crate::interrupt;
 use cygnus_inplace::{CreateOptions, Level};
 use cygnus_types::{ByteSize, counted};
 use serde::Serialize;
@@ -34,6 +35,8 @@ pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Fai
     // Before anything is made: a state directory that cannot be written should not cost the user nine files.
     context.state.ensure()?;
     overwrite::confirm(&args.members, args.force, args.yes)?;
+    // A signal between the first superblock and the last line of the state would leave half an array.
+    let whole = interrupt::Held::begin().map_err(|error| Failure::Failed(format!("signals: {error}")))?;
     let made = NewFiles::make(&args.members, Space::of(args.create, args.sparse), &context.output)?;
     let options = CreateOptions {
         name: args.name.to_string(),
@@ -45,6 +48,7 @@ pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Fai
     };
     let uuid = made.settle(backend::inplace::create(&args.members, &options), &context.output)?;
     let members = record(args, uuid, context)?;
+    drop(whole);
     let created = Created {
         name: options.name.clone(),
         uuid: uuid.to_string(),

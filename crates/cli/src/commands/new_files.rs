@@ -5,6 +5,7 @@
 
 use super::space::Space;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::Output;
 use cygnus_format::DATA_START;
 use cygnus_host::place;
@@ -29,10 +30,27 @@ struct NewFile {
 }
 
 impl NewFiles {
-    /// Makes those members that do not exist, if `space` allows it; all of them or none.
+    /// Makes those members that do not exist, if `space` allows it; all of them or none. SIGINT and SIGTERM count as a failure.
     pub fn make(members: &[PathBuf], space: Option<Space>, output: &Output) -> Result<Self, Failure> {
+        let held = interrupt::Held::begin().map_err(|error| Failure::Failed(format!("signals: {error}")))?;
+        let made = Self::make_all(members, space, output);
+        drop(held);
+        match made {
+            Ok(mut made) if interrupt::requested() => {
+                made.delete_unwritten();
+                Err(interrupted())
+            }
+            Err(_) if interrupt::requested() => Err(interrupted()),
+            made => made,
+        }
+    }
+
+    fn make_all(members: &[PathBuf], space: Option<Space>, output: &Output) -> Result<Self, Failure> {
         let mut made = Self { made: Vec::new() };
         for path in members {
+            if interrupt::requested() {
+                break;
+            }
             // A dangling symbolic link exists as far as making a file is concerned; opening it will tell.
             if place::is_drive(path) || beneath(path).symlink_metadata().is_ok() {
                 continue;
@@ -52,7 +70,7 @@ impl NewFiles {
                 }
             }
         }
-        if let Some(space) = space.filter(|_| !made.made.is_empty()) {
+        if let Some(space) = space.filter(|_| !made.made.is_empty() && !interrupt::requested()) {
             space.warn(output);
         }
         Ok(made)
@@ -89,6 +107,10 @@ impl NewFiles {
             ours && !deleted
         });
     }
+}
+
+fn interrupted() -> Failure {
+    Failure::Failed("interrupted: nothing was done, and the files that were made for it are deleted".into())
 }
 
 fn make_one(path: &Path, space: Option<Space>, output: &Output) -> Result<NewFile, Failure> {

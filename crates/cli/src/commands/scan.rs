@@ -26,6 +26,9 @@ struct ScannedArray {
     members: Vec<ScannedMember>,
     missing: Vec<usize>,
     oddities: Vec<String>,
+    /// Of the missing ones, where they were last seen; shown, and in the state directory for programs.
+    #[serde(skip)]
+    seen_at: Vec<Option<PathBuf>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -52,23 +55,51 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
             Found::Unreadable(why) => others.push(OtherPath { path, holds: format!("unreadable: {why}") }),
         }
     }
-    let arrays = members::assemble(found);
+    let mut all = remembered_places(&found, context);
+    all.extend(found);
+    let arrays = members::assemble(all);
     if arrays.is_empty() {
         let looked = others.iter().map(|other| format!("\n  {}: {}", other.path.display(), other.holds));
         return Err(Failure::Failed(format!("no member of an array was found{}", looked.collect::<String>())));
     }
-    for (uuid, assembly) in &arrays {
-        remember(*uuid, assembly, context)?;
-    }
-    let scan = Scan { arrays: arrays.iter().map(|(uuid, assembly)| scanned(*uuid, assembly)).collect(), others };
+    let remembered = |(uuid, assembly): (&Uuid, &Assembly)| {
+        let record = remember(*uuid, assembly, context)?;
+        Ok(scanned(*uuid, assembly, &record))
+    };
+    let scan = Scan { arrays: arrays.iter().map(remembered).collect::<Result<_, Failure>>()?, others };
     context.output.answer(&scan, |paint| scan.text(paint))
 }
 
-fn scanned(uuid: Uuid, assembly: &Assembly) -> ScannedArray {
+/// What is where members were seen before that are found at other places now. These come first, so of two copies that are equally new
+/// the one stays that the array was served with; an older copy takes the place of none.
+fn remembered_places(found: &[members::Member], context: &Context) -> Vec<members::Member> {
+    let mut there = Vec::new();
+    for (uuid, assembly) in members::assemble(found.iter().cloned()) {
+        let name = assembly.newest.state.name.parse().ok().filter(|name| context.state.knows(name));
+        let record =
+            name.and_then(|name| context.state.load(&name).ok()).filter(|record| record.uuid == uuid.to_string());
+        let known = record.into_iter().flat_map(|record| record.members);
+        let elsewhere = known.filter(|known| {
+            let now = assembly.members.get(known.index as usize).and_then(Option::as_ref);
+            now.is_some_and(|now| now.path != known.path)
+        });
+        there.extend(elsewhere.filter_map(|known| match members::look_in_time(&known.path) {
+            Found::Member(member) if member.superblock.array == uuid => Some(*member),
+            _ => None,
+        }));
+    }
+    there
+}
+
+fn scanned(uuid: Uuid, assembly: &Assembly, record: &ArrayRecord) -> ScannedArray {
     let member = |(index, member): (usize, &Option<members::Member>)| {
         member.as_ref().map(|member| ScannedMember { index, path: member.path.clone() })
     };
+    let seen_at = |index: &usize| {
+        record.members.iter().find(|member| member.index as usize == *index).map(|member| member.path.clone())
+    };
     ScannedArray {
+        seen_at: assembly.missing().iter().map(seen_at).collect(),
         name: assembly.newest.state.name.clone(),
         uuid: uuid.to_string(),
         preset: assembly.newest.state.preset.clone(),
@@ -78,8 +109,9 @@ fn scanned(uuid: Uuid, assembly: &Assembly) -> ScannedArray {
     }
 }
 
-/// Writes down where the members are. Those that were not found keep the place where they were seen before.
-fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<(), Failure> {
+/// Writes down where the members are. Those that were not found keep the place where they were seen before. Answers with what is
+/// written now.
+fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<ArrayRecord, Failure> {
     let name = assembly.newest.state.name.parse().map_err(Failure::of)?;
     let before = match context.state.knows(&name) {
         // What cannot be read is replaced: a scan is the remedy for it.
@@ -106,7 +138,8 @@ fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<(), Fa
     let kept_in = before.as_ref().and_then(|record| record.kept_in.clone());
     let (name, uuid) = (name.to_string(), uuid.to_string());
     let record = ArrayRecord { schema: SCHEMA, name, uuid, kept_in, spares, members };
-    Ok(context.state.save(&record)?)
+    context.state.save(&record)?;
+    Ok(record)
 }
 
 impl Scan {
@@ -121,8 +154,16 @@ impl Scan {
             for member in &array.members {
                 out.push_str(&format!("  {:>3}  {}\n", member.index, member.path.display()));
             }
-            for index in &array.missing {
-                out.push_str(&format!("  {index:>3}  {}\n", paint.tone(Tone::Bad, "missing")));
+            for (index, seen_at) in array.missing.iter().zip(&array.seen_at) {
+                let words = match seen_at {
+                    Some(path) => {
+                        paint.tone(Tone::Warning, &format!("not found here; last seen at {}", path.display()))
+                    }
+                    None => {
+                        paint.tone(Tone::Bad, "not found here, and nobody remembers where it was: scan its place too")
+                    }
+                };
+                out.push_str(&format!("  {index:>3}  {words}\n"));
             }
             for oddity in &array.oddities {
                 out.push_str(&format!("  {}\n", paint.tone(Tone::Warning, oddity)));

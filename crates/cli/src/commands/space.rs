@@ -2,9 +2,11 @@
 
 use crate::args::values::Size;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::Output;
 use cygnus_types::ByteSize;
 use cygnus_uring::{allocate_file, create_file};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -28,7 +30,8 @@ impl Space {
         create.map(|size| Self { size: size.0, sparse })
     }
 
-    /// Makes the file at `path`, with all its space allocated unless it is to be sparse.
+    /// Makes the file at `path`, with all its space allocated unless it is to be sparse. A signal that
+    /// [`interrupt`] notes breaks it off, and nothing is left of the file.
     pub fn make(self, path: &Path, output: &Output) -> Result<(), Failure> {
         if self.sparse {
             return create_file(path, self.size.0).map_err(Failure::of);
@@ -39,6 +42,7 @@ impl Space {
                 told = Instant::now();
                 output.remark(&format!("{}: {} of {} are set aside", path.display(), ByteSize(done), self.size));
             }
+            if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         allocate_file(path, self.size.0, progress).map_err(Failure::of)
     }

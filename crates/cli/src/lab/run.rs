@@ -129,16 +129,22 @@ fn chosen(args: &RunArgs) -> Result<Vec<Chosen>, Failure> {
         let seeds = args.seeds.map_or(experiment.about().seeds, NonZeroU32::get);
         Chosen { experiment, scales: Scales { first, second }, seeds }
     };
+    let experiments = match args.all {
+        true => EXPERIMENTS.to_vec(),
+        false => named(&args.experiments)?,
+    };
+    Ok(experiments.into_iter().map(at_scale).collect())
+}
+
+/// The experiments of these names, each once however often it is named.
+fn named(ids: &[String]) -> Result<Vec<&'static dyn Experiment>, Failure> {
     let known = |id: &String| {
         experiment(id).ok_or_else(|| {
             Failure::Usage(format!("there is no experiment \"{id}\"; 'cygnus lab list' shows those that there are"))
         })
     };
-    let experiments = match args.all {
-        true => EXPERIMENTS.to_vec(),
-        false => args.experiments.iter().map(known).collect::<Result<_, _>>()?,
-    };
-    Ok(experiments.into_iter().map(at_scale).collect())
+    let first = |(at, id): &(usize, &String)| !ids[..*at].contains(id);
+    ids.iter().enumerate().filter(first).map(|(_, id)| known(id)).collect()
 }
 
 fn text(judgement: &Judgement, paint: Paint) -> String {
@@ -227,5 +233,18 @@ fn interval(of: Interval) -> String {
     match of.is_wide() {
         true => format!("{:.3} [{:.3} to {:.3}]", of.median, of.low, of.high),
         false => format!("{:.3}", of.median),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_experiment_that_is_named_twice_runs_once() {
+        let ids = ["swan/fig1", "swan/model", "swan/fig1"].map(String::from);
+        let run: Vec<_> = named(&ids).unwrap().iter().map(|experiment| experiment.about().id).collect();
+        assert_eq!(run, ["swan/fig1", "swan/model"]);
+        assert!(named(&["swan/nothing".into()]).err().unwrap().to_string().contains("no experiment \"swan/nothing\""));
     }
 }

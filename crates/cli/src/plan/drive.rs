@@ -93,8 +93,8 @@ pub fn possible(groups: u32, data: u32, parity: u32) -> Result<(), Failure> {
     let most = u32::from(MAX_WIDTH) - parity;
     if data > most {
         return Err(Failure::Usage(format!(
-            "this network takes R-groups of {data} such data drives, and an R-group has at most {most} beside its parity: \
-             plan with faster drives, or with a slower network for each of several arrays"
+            "it would take R-groups of {data} such data drives, and an R-group has at most {most} beside its parity: plan with \
+             faster drives or a narrower --raid, or with a slower network for each of several arrays"
         )));
     }
     if groups as usize > MAX_GROUPS {

@@ -258,6 +258,23 @@ fn a_served_array_says_that_it_looks_for_a_missing_member_and_what_it_found() {
 }
 
 #[test]
+fn a_member_whose_place_nobody_remembers_is_looked_for_nowhere() {
+    for served in [false, true] {
+        let mut status = tank(&[4]);
+        status.served = served;
+        status.devices[4].path = crate::status::PLACE_UNKNOWN.into();
+        let text = array(&status, Paint::Plain);
+        assert!(
+            text.contains(
+                "Member 4 of R-group 1 is missing, and nobody remembers where it was: run 'cygnus array scan"
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("last seen at unknown") && !text.contains("looked for there"), "{text}");
+    }
+}
+
+#[test]
 fn an_array_beyond_its_parity_says_that_it_cannot_open() {
     let mut status = tank(&[3, 4]);
     status.state = ArrayState::Failed;

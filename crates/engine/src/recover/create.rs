@@ -1,8 +1,9 @@
 //! Making an array: all checks before the first byte is written, so that a refusal leaves everything as it was.
 
 use cygnus_format::{
-    ArrayState, CONVERTS_INSIDE, DATA_START, DESCRIBED_BESIDE, Geometry, GroupDesc, GroupState, Holdings, MemberDesc,
-    MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RAID_ON, Raid, Superblock,
+    ArrayState, CONVERTS_INSIDE, DATA_START, DESCRIBED_BESIDE, Geometry, GeometryError, GroupDesc, GroupState,
+    Holdings, MAX_STRIPE_ROWS, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RAID_ON, Raid,
+    Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
@@ -183,13 +184,16 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     let raids = Medium::ALL.map(raid_on);
     let shortest = || raids.map(|raid| stripe_rows(raid, chunk_blocks)).into_iter().min().unwrap_or(1);
     let stripe_rows = options.stripe_rows.unwrap_or_else(shortest);
+    if stripe_rows > MAX_STRIPE_ROWS {
+        return invalid(GeometryError::StripeTooTall(stripe_rows).to_string());
+    }
     let smallest = devices.iter().map(|d| d.size).min().unwrap_or(0);
     let widest = raids.into_iter().max_by_key(|raid| (raid.width(), raid.data)).unwrap_or(usual);
     let probes = raids.map(|raid| probe(raid, chunk_blocks, stripe_rows));
     let full_stripe = stripe_rows + probes.map(|probe| probe.header_blocks(stripe_rows)).into_iter().max().unwrap_or(0);
     let segment_blocks = match options.segment {
         Some(size) if size.0 % BLOCK as u64 != 0 => {
-            return invalid(format!("a segment of {size} is not a multiple of 4KiB"));
+            return invalid(format!("a segment of {} bytes is not a multiple of 4KiB", size.0));
         }
         Some(size) => match alignment {
             Some((_, zone)) if !(size.0 / BLOCK as u64).is_multiple_of(zone) => {
@@ -211,7 +215,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         false => ByteSize(0),
     };
     if transient.0 % BLOCK as u64 != 0 {
-        return invalid(format!("a transient area of {transient} is not a multiple of 4KiB"));
+        return invalid(format!("a transient area of {} bytes is not a multiple of 4KiB", transient.0));
     }
     let transient_blocks = u32::try_from(transient.0 / BLOCK as u64).unwrap_or(u32::MAX);
     if until_full.has_transient_area() && transient_blocks < LEAST_BLOCKS {

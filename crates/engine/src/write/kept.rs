@@ -56,6 +56,16 @@ pub(crate) fn shape_of(protections: &Protections) -> KeptShape {
     }
 }
 
+/// Gives a new file its memory and its beginning.
+fn prepare(file: &KeptFile, header: &KeptHeader, reserved: u64, next: u64) -> io::Result<KeptNumbers> {
+    file.reserve(0, header.shape.record_at(reserved))?;
+    file.write(0, &header.encode())?;
+    let numbers = file.numbers(KEPT_NUMBERS)?;
+    // A stripe that is killed before any of its session has a sequence gets one above all that were ever given.
+    numbers.set(1, next);
+    Ok(numbers)
+}
+
 impl Kept {
     /// Begins to keep what a session with so many reactors, each with so many lanes, will have on its way. Sequences below `next` have been given.
     ///
@@ -74,11 +84,8 @@ impl Kept {
         let shape = header.shape;
         let reserved = (reactors * lanes * CELLS_PER_LANE) as u64;
         let file = keeper.begin()?;
-        file.reserve(0, shape.record_at(reserved))?;
-        file.write(0, &header.encode())?;
-        let numbers = file.numbers(KEPT_NUMBERS)?;
-        // A stripe that is killed before any of its session has a sequence gets one above all that were ever given.
-        numbers.set(1, next);
+        // A file that nothing is kept in would stay for ever: only what was begun is ended.
+        let numbers = prepare(&file, header, reserved, next).inspect_err(|_| keeper.end())?;
         let (taken, is_short) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Self { keeper, file, shape, numbers, reserved, taken, is_short })
     }
@@ -186,3 +193,43 @@ impl Record {
 }
 
 const _: () = assert!(KEPT_NUMBERS == BLOCK as u64, "what is reserved from 0 on has the numbers too");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cygnus_types::Uuid;
+    use std::fs::File;
+
+    /// Gives files that cannot be written, and counts how often nothing is to be left.
+    #[derive(Default)]
+    struct WithoutRoom {
+        ended: AtomicU64,
+    }
+
+    impl Keeper for WithoutRoom {
+        fn left(&self) -> io::Result<Option<KeptFile>> {
+            Ok(None)
+        }
+
+        fn begin(&self) -> io::Result<KeptFile> {
+            File::open("/dev/null").map(KeptFile::new)
+        }
+
+        fn end(&self) {
+            self.ended.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn place(&self) -> String {
+            "nowhere".into()
+        }
+    }
+
+    #[test]
+    fn a_file_in_which_nothing_can_be_kept_does_not_stay() {
+        let keeper = Arc::new(WithoutRoom::default());
+        let shape = KeptShape { width: 3, column_blocks: 17, slots: 32, discards: 8 };
+        let header = KeptHeader { array: Uuid([1; 16]), session: 1, in_service: Vec::new(), shape };
+        assert!(Kept::begin(keeper.clone(), &header, 1, 2, 1).is_err());
+        assert_eq!(keeper.ended.load(Ordering::Relaxed), 1);
+    }
+}

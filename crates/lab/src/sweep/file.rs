@@ -135,6 +135,11 @@ impl Sweep {
         if let Some(twice) = (1..varied.len()).find(|&n| varied[..n].iter().any(|one| one.key == varied[n].key)) {
             return Err(SweepError::new(&varied[twice].place, format!("{} is varied twice", varied[twice].key)));
         }
+        if let Some(seed) = varied.iter().find(|varied| varied.key == "seed") {
+            let message = "seed is no key of a sweep, whose rows have a column of that name already: name the seeds as seeds in \
+                           its file, or by --seeds";
+            return Err(SweepError::new(&seed.place, message));
+        }
         let own = base.get("seed").and_then(Value::as_integer).map_or(1, |seed| seed as u64);
         let seeds = self.seeds.clone().unwrap_or_else(|| vec![own]);
         let points = self.points()?;

@@ -51,6 +51,15 @@ fn every_request_of_a_recording_is_played_once_and_the_load_is_not_counted() {
     assert_eq!(sampled, short, "samples count them too");
 }
 
+/// A recording that is played so slowly that hardly a request arrives before the run ends.
+#[test]
+fn what_arrives_after_ages_is_no_error() {
+    let slow = SCENARIO.replace("closed-loop = true", "speed = 1e-300").replace("10s", "1s");
+    let scenario = Scenario::parse("slow.toml", &slow).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert!(outcome.requests <= 1, "{} requests", outcome.requests);
+}
+
 #[test]
 fn a_trace_is_named_once() {
     for (from, to, words) in [

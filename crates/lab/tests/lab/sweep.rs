@@ -137,6 +137,7 @@ fn a_command_line_varies_too() {
         ("volume.size", "--vary volume.size: write KEY=VALUE"),
         ("volume.size=", "--vary volume.size=: write KEY=VALUE"),
         ("volume.size=1XB", "--vary volume.size=1XB: volume.size = \"1XB\": "),
+        ("seed=1,2", "--vary seed=1,2: seed is no key of a sweep"),
         ("nothing.at.all=1", "--vary nothing.at.all=1: nothing.at.all = 1: unknown field `nothing`"),
     ] {
         let error = with(&[text]).map(|runs| runs.len()).unwrap_err();

@@ -3,8 +3,8 @@
 use super::{Serving, by_name, capabilities, device_state, millis, remembered, state, suspended};
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
-    ArrayStatus, DeviceCounters, DeviceStatus, GroupStatus, InPlaceStatus, Patience, RecoveryStatus, RecoveryStep,
-    RepairCounters, VolumeStatus, WriteCounters,
+    ArrayStatus, DeviceCounters, DeviceStatus, GroupStatus, InPlaceStatus, PLACE_UNKNOWN, Patience, RecoveryStatus,
+    RecoveryStep, RepairCounters, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::ArrayHealth;
 use cygnus_format::MemberState;
@@ -83,7 +83,7 @@ fn group(array: &Status, member: &MemberStatus) -> GroupId {
 
 /// Where a member is, or was last seen.
 pub fn path(member: &MemberStatus, record: &ArrayRecord) -> String {
-    let seen = || remembered(record, member.member).unwrap_or_else(|| "unknown".into());
+    let seen = || remembered(record, member.member).unwrap_or_else(|| PLACE_UNKNOWN.into());
     member.name.clone().unwrap_or_else(seen)
 }
 

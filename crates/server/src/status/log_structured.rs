@@ -6,8 +6,8 @@ use cygnus_control::paging::Pages;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, AutonomicsStatus, AvoidedStatus, Copies, DeviceCounters, DevicePace, DeviceStatus, GroupActivity,
-    GroupRole, GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, OutcomeStatus, ParityBuffer, ParityInside,
-    Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    GroupRole, GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, OutcomeStatus, PLACE_UNKNOWN, ParityBuffer,
+    ParityInside, Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
 use cygnus_format::GroupState;
@@ -252,8 +252,9 @@ fn pace(pace: &cygnus_engine::MemberPace) -> DevicePace {
 }
 
 fn device_status(member: &MemberStatus, serving: &Serving<'_>) -> DeviceStatus {
-    let remembered = serving.remembered(member.member).filter(|_| !place::is_absolute(&member.name));
-    let path = remembered.unwrap_or_else(|| member.name.clone());
+    // A member that was not there at the start is called by its UUID.
+    let nowhere = || serving.remembered(member.member).unwrap_or_else(|| PLACE_UNKNOWN.into());
+    let path = if place::is_absolute(&member.name) { member.name.clone() } else { nowhere() };
     let odd = if member.is_online() { (serving.odd_file)(&path, member.size) } else { None };
     let trouble = member.trouble.map(|trouble| trouble.words().into());
     serving.member(DeviceStatus {

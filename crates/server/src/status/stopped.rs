@@ -3,7 +3,9 @@
 use super::{by_name, lifetime, remembered, scrubs};
 use cygnus_control::media::MediumName;
 use cygnus_control::paging::Pages;
-use cygnus_control::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, VolumeStatus};
+use cygnus_control::status::{
+    ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, PLACE_UNKNOWN, VolumeStatus,
+};
 use cygnus_engine::{policies_of, until_full_of, usable_bytes};
 use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
 use cygnus_host::members::{Assembly, Member};
@@ -59,7 +61,7 @@ fn devices(assembly: &Assembly, record: &ArrayRecord) -> Vec<DeviceStatus> {
             ..DeviceStatus::bare(
                 member,
                 group,
-                path.unwrap_or_else(|| "unknown".into()),
+                path.unwrap_or_else(|| PLACE_UNKNOWN.into()),
                 member_state(desc, found.as_ref()),
             )
         };

@@ -3,6 +3,7 @@
 mod generator;
 mod place;
 
+use crate::request::MOST_AT_ONCE;
 use crate::values::{BlockSizes, Percent, Size, Span};
 use crate::{Distribution, Rate, Source, WorkloadError};
 use cygnus_runtime::Rng;
@@ -155,6 +156,9 @@ impl Job {
         }
         if self.clients == 0 || self.depth() == 0 {
             return wrong("clients and depth are at least 1".into());
+        }
+        if u64::from(self.clients) * u64::from(self.depth()) > MOST_AT_ONCE.into() {
+            return wrong(format!("clients and depth: at most {MOST_AT_ONCE} requests at once, clients times depth"));
         }
         match self.pattern {
             Pattern::Shuffled if sizes.len() > 1 => {

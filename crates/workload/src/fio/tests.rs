@@ -145,6 +145,7 @@ fn refusals_say_what_to_do() {
         ("offset = 100", "offset"),
         ("read = 60\ntrim = 50", "110 %"),
         ("depth = 0", "at least 1"),
+        ("depth = 65537", "at most 65536 requests at once"),
         ("pattern = 'sequential'\ndistribution = {zipf = 1}", "pattern = \"random\""),
         ("pattern = 'shuffled'\nblock-size = [['4k',1],['8k',1]]", "one block-size"),
         ("distribution = {zipf = -1}", "theta"),

@@ -1,5 +1,6 @@
 //! What can be wrong with a store's numbers by themselves.
 
+use crate::request::MOST_AT_ONCE;
 use cygnus_types::ByteSize;
 
 /// A store that cannot be.
@@ -17,6 +18,9 @@ pub(super) enum StoreError {
     /// A count of nothing.
     #[error("level0-tables and depth are at least 1")]
     Nothing,
+    /// More requests at once than a workload may have.
+    #[error("depth: at most {MOST_AT_ONCE}, not {0}")]
+    Depth(u32),
     /// Levels of about the same size, or of sizes far apart.
     #[error("level-ratio: from 2 to 1000, not {0}")]
     LevelRatio(u16),

@@ -26,6 +26,7 @@ mod tree;
 pub use activity::Activity;
 pub use operations::{Popularity, Workload};
 
+use crate::request::MOST_AT_ONCE;
 use crate::values::{Size, Span};
 use crate::{Schedule, Source, WorkloadError};
 use cygnus_runtime::Rng;
@@ -241,6 +242,7 @@ impl Ycsb {
         between("table", self.table, UNIT.max(64 * self.record_size.0), 1 << 30)?;
         between("level1", self.level1, self.table.0, 1 << 50)?;
         between("block-size", self.block_size, PAGE, UNIT)?;
+        between("block-cache", self.block_cache, 0, 1 << 38)?;
         if !self.block_size.0.is_power_of_two() {
             return Err(StoreError::BlockSize);
         }
@@ -249,6 +251,9 @@ impl Ycsb {
         }
         if self.level0_tables == 0 || self.depth == 0 {
             return Err(StoreError::Nothing);
+        }
+        if self.depth > MOST_AT_ONCE {
+            return Err(StoreError::Depth(self.depth));
         }
         if !(2..=1000).contains(&self.level_ratio) {
             return Err(StoreError::LevelRatio(self.level_ratio));

@@ -7,6 +7,10 @@ use serde::Deserialize;
 
 /// No request is longer: NBD and io_uring carry this much.
 const LONGEST: u64 = 32 << 20;
+/// The most objects, so that sums of their files' bytes are numbers.
+const MOST_OBJECTS: u64 = 1 << 32;
+/// No place and no log of a file system is larger, for the same reason.
+const LARGEST: u64 = 1 << 50;
 
 /// An object server. In TOML a `[workload.objects]` table with at least `size` and `objects`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -103,6 +107,12 @@ impl Objects {
         let counts = [self.objects, self.writers.into(), self.readers.into(), self.groups.into(), self.write_back];
         if counts.contains(&0) {
             return wrong("objects, writers, readers, groups and write-back are at least 1".into());
+        }
+        if self.objects > MOST_OBJECTS {
+            return wrong(format!("objects: at most {MOST_OBJECTS}"));
+        }
+        if self.offset.0.max(self.log.0) > LARGEST {
+            return wrong("offset and log: at most 1 PiB".into());
         }
         Ok(())
     }

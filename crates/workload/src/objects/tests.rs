@@ -176,6 +176,9 @@ fn what_makes_no_sense_is_refused() {
     assert!(refusal("size = '64MiB'\nobjects = 4").contains("32 MiB"));
     assert!(with("record = '2MiB'").contains("longer than the log"));
     assert!(with("writers = 0").contains("at least 1"));
+    assert!(refusal("size = '128KiB'\nobjects = 9223372036854775807").contains("objects: at most 4294967296"));
+    assert!(with("offset = '15EiB'").contains("offset and log: at most 1 PiB"));
+    assert!(refusal("size = '128KiB'\nobjects = 4\nlog = '15EiB'").contains("offset and log: at most 1 PiB"));
     assert!(with("offset = '1000'").contains("multiple of 4 KiB"));
     assert!(with("offset = '1GiB'").contains("make the volume larger"));
     assert!(refusal("size = '128KiB'\nobjects = 1000000").contains("make the volume larger"));

@@ -7,6 +7,7 @@ pub use presets::{PRESETS, Preset, Table, UnknownPreset};
 
 use crate::arrivals::Clock;
 use crate::random::chance;
+use crate::request::MOST_AT_ONCE;
 use crate::{Kind, Rate, Request, Schedule, Size, Source, Span, WorkloadError};
 use cygnus_runtime::Rng;
 use cygnus_types::ByteSize;
@@ -65,6 +66,9 @@ impl SynthConfig {
         self.rate.map_or(Ok(()), |rate| rate.check()).map_err(|error| wrong(error.to_string()))?;
         if self.depth == Some(0) {
             return Err(wrong("depth is at least 1".into()));
+        }
+        if self.depth.is_some_and(|depth| depth > MOST_AT_ONCE) {
+            return Err(wrong(format!("depth is at most {MOST_AT_ONCE}")));
         }
         Ok(Box::new(Synth {
             places: Places::new(preset, size, &mut rng),

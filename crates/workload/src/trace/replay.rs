@@ -2,6 +2,7 @@
 
 use super::{ASSUMED_LEN, Columns, Format, ReadOptions, Record, Skip, TraceError, TraceReader};
 use crate::recording::Shipped;
+use crate::request::MOST_AT_ONCE;
 use crate::{Request, SHORT_READ, Schedule, Source, Span, WorkloadError};
 use cygnus_types::{ByteSize, Nanos};
 use serde::Deserialize;
@@ -114,6 +115,9 @@ impl ReplayConfig {
         }
         if self.depth == Some(0) || self.loops == 0 {
             return wrong("depth and loops are at least 1");
+        }
+        if self.depth.is_some_and(|depth| depth > MOST_AT_ONCE) {
+            return wrong(&format!("depth is at most {MOST_AT_ONCE}"));
         }
         if volume_size < SECTOR {
             return Err(WorkloadError::Volume { name, needs: ByteSize(SECTOR), volume: ByteSize(volume_size) });
@@ -277,7 +281,9 @@ impl Replay {
         let last = self.records[self.records.len() - 1].at.0;
         let period = last + last / (self.records.len() as u64 - 1).max(1);
         let at = u128::from(period) * u128::from(self.round) + u128::from(record.at.0);
-        Nanos((at as f64 / self.config.speed) as u64)
+        // What is later than that never comes; a runner adds to it when it begins.
+        const NEVER: u64 = u64::MAX / 2;
+        Nanos(((at as f64 / self.config.speed) as u64).min(NEVER))
     }
 }
 

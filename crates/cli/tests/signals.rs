@@ -1,0 +1,125 @@
+//! Commands and servers that are told to end before they have done what they were started for.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const CYGNUS: &str = env!("CARGO_BIN_EXE_cygnus");
+
+/// A directory with a state directory and members in it, gone at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(test: &str) -> Self {
+        let dir = PathBuf::from(format!("/var/tmp/cygnus-signals-{test}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+
+    fn start(&self, line: &str) -> Child {
+        let mut command = Command::new(CYGNUS);
+        command.current_dir(&self.0).env_remove("CYGNUS_STATE").env_remove("NOTIFY_SOCKET").args(["--state", "state"]);
+        command.args(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn ok(&self, line: &str) {
+        let output = self.start(line).wait_with_output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn files(&self, beginning: &str) -> usize {
+        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(beginning)).count()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn terminate(child: &Child) {
+    // SAFETY: the process is our child and has not been waited for, so the number is its own.
+    assert_eq!(unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) }, 0);
+}
+
+/// Whenever the signal comes, there is a whole array or nothing.
+#[test]
+fn a_creation_that_is_cut_short_leaves_an_array_or_no_file() {
+    let place = Place::new("create");
+    let mut interrupted = 0;
+    for round in 0..24 {
+        let members: Vec<String> = (0..12).map(|member| format!("d{round}-{member}")).collect();
+        let line = format!("array create t{round} --preset log-raid --raid 11+1 --create 64MiB {}", members.join(" "));
+        let child = place.start(&line);
+        std::thread::sleep(Duration::from_millis(4 * round));
+        terminate(&child);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let (files, known) =
+            (place.files(&format!("d{round}-")), place.0.join(format!("state/t{round}.toml")).exists());
+        let is_whole = if output.status.success() { files == 12 && known } else { files == 0 && !known };
+        assert!(is_whole, "round {round}: {:?}, {files} files, known: {known}: {said}", output.status);
+        interrupted +=
+            u32::from(output.status.code() == Some(1) && said.contains("the files that were made for it are deleted"));
+        members.iter().for_each(|member| drop(fs::remove_file(place.0.join(member))));
+    }
+    println!("{interrupted} of 24 were interrupted while they made files");
+}
+
+/// Once the opening has begun it goes on to its end, and the array is closed in order. How far it is when the signal comes is up to
+/// the machine, so one of some rounds must have met it.
+#[test]
+fn a_server_that_is_stopped_while_it_opens_says_so_and_invites_nobody() {
+    let place = Place::new("opening");
+    let members: Vec<String> = (0..12).map(|member| format!("d{member}")).collect();
+    place.ok(&format!("array create tank --preset log-raid --raid 11+1 --create 64MiB --sparse {}", members.join(" ")));
+    let met = (0..20).any(|round| {
+        let mut server = place.start("serve tank --nbd unix:tank.sock --reactors 2 --kept-in none");
+        let mut said = BufReader::new(server.stderr.take().unwrap());
+        let mut words = String::new();
+        while !words.contains("open: assemble") {
+            assert!(said.read_line(&mut words).unwrap() > 0, "round {round}: {words}");
+        }
+        terminate(&server);
+        said.read_to_string(&mut words).unwrap();
+        assert!(
+            server.wait().unwrap().success() && words.ends_with("tank is stopped cleanly\n"),
+            "round {round}: {words}"
+        );
+        let mut ready = String::new();
+        server.stdout.take().unwrap().read_to_string(&mut ready).unwrap();
+        let is_told = words.contains("SIGTERM received while tank is being opened");
+        assert!(ready.is_empty() || !is_told, "round {round}: {words}{ready}");
+        is_told && ready.is_empty()
+    });
+    assert!(met, "no signal came while the array was being opened");
+}
+
+/// A drive that is stopped answers nobody, so the server waits for it before it opens the array.
+#[test]
+fn a_server_that_ends_before_the_array_is_open_says_so() {
+    let place = Place::new("serve");
+    let mut drive = place.start("ssd serve s0 --create 64MiB --sparse --listen unix:s0.sock");
+    let mut ready = String::new();
+    BufReader::new(drive.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+    place.ok("array create tank --preset log-raid --raid 2+0 --create 64MiB --sparse d0 ssd:unix:s0.sock");
+    // SAFETY: the process is our child and has not been waited for, so the number is its own.
+    assert_eq!(unsafe { libc::kill(drive.id() as libc::pid_t, libc::SIGSTOP) }, 0);
+    let mut server = place.start("serve tank --nbd unix:tank.sock --kept-in none");
+    let mut said = BufReader::new(server.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("waiting for"), "{line}");
+    terminate(&server);
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    let _ = drive.kill();
+    let _ = drive.wait();
+    assert_eq!(server.wait().unwrap().signal(), Some(libc::SIGTERM));
+    assert!(rest.ends_with("tank was not open yet: ended by a signal, and nothing was changed\n"), "{rest}");
+}
