@@ -16,12 +16,17 @@ impl Place {
         Self(dir)
     }
 
-    fn ok(&self, line: &str) -> String {
+    /// Runs a command that must end with this status; its standard output.
+    fn ends(&self, line: &str, status: i32) -> String {
         let mut command = Command::new(CYGNUS);
         command.current_dir(&self.0).env_remove("CYGNUS_STATE").args(["--state", "state"]);
         let output = command.args(line.split_whitespace()).output().unwrap();
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(status), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn ok(&self, line: &str) -> String {
+        self.ends(line, 0)
     }
 
     fn record(&self) -> String {
@@ -54,4 +59,9 @@ fn a_copy_takes_the_place_of_a_member_only_when_that_is_gone() {
     assert!(place.ok("array scan moved").contains("moved"));
     assert!(place.record().contains("/moved") && !place.record().contains("/d1"), "{}", place.record());
     place.ok("array check tank");
+    fs::remove_file(place.0.join("moved")).unwrap();
+    place.ok("array scan copy");
+    let status = place.ends("array status tank", 4);
+    assert!(status.contains("copy was away while the array was written to"), "{status}");
+    place.ends("serve tank --nbd unix:tank.sock --kept-in none", 4);
 }

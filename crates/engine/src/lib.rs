@@ -62,7 +62,7 @@ pub use job::{Job, JobKind, JobState, JobStatus, Jobs};
 pub use log::Log;
 pub use lsa::{MAX_VOLUME_BLOCKS, MapRule};
 pub use read::pace::MemberPace;
-pub use recover::assemble::{Assembly, Found, Outsiders, Readmission, assemble_in_place, inspect};
+pub use recover::assemble::{Assembly, Found, Outsiders, Readmission, assemble_in_place, inspect, is_outdated};
 pub use recover::create::{
     CreateOptions, create, describe_members, random_uuid, refuse_used, segments_on, wipe, write_first,
 };

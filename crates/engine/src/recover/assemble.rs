@@ -237,7 +237,7 @@ fn refuse_in_place(state: &ArrayState) -> Result<(), ArrayError> {
 /// Whether a member holds less than the array, though nobody noted that it was away: a copy from some time before, put
 /// back. A clean stop ends with two superblock writes, and every member in service has at least the first. A spare that has
 /// become a member may have missed no more than the write that says so.
-pub(crate) fn is_outdated(own: &Superblock, newest: &Superblock) -> bool {
+pub fn is_outdated(own: &Superblock, newest: &Superblock) -> bool {
     (newest.state.clean || own.member == SPARE) && own.generation + 1 < newest.generation
 }
 

@@ -6,8 +6,8 @@ use cygnus_control::paging::Pages;
 use cygnus_control::status::{
     ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, PLACE_UNKNOWN, VolumeStatus,
 };
-use cygnus_engine::{policies_of, until_full_of, usable_bytes};
-use cygnus_format::{GroupState, MemberDesc, MemberState, VolumeDesc};
+use cygnus_engine::{is_outdated, policies_of, until_full_of, usable_bytes};
+use cygnus_format::{GroupState, MemberDesc, MemberState, Superblock, VolumeDesc};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_host::state::ArrayRecord;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, MemberIx};
@@ -62,7 +62,7 @@ fn devices(assembly: &Assembly, record: &ArrayRecord) -> Vec<DeviceStatus> {
                 member,
                 group,
                 path.unwrap_or_else(|| PLACE_UNKNOWN.into()),
-                member_state(desc, found.as_ref()),
+                member_state(desc, found.as_ref(), &assembly.newest),
             )
         };
         (!state.has_left(member)).then_some(device)
@@ -133,11 +133,13 @@ fn health(groups: &[GroupStatus]) -> ArrayState {
     }
 }
 
-fn member_state(desc: &MemberDesc, found: Option<&Member>) -> DeviceState {
+fn member_state(desc: &MemberDesc, found: Option<&Member>, newest: &Superblock) -> DeviceState {
     match (desc.state, found) {
         (_, Some(member)) if member.is_short(desc) => DeviceState::Failed,
         (MemberState::Failed, _) => DeviceState::Failed,
         (MemberState::Missing, _) | (MemberState::Rebuilding | MemberState::Online, None) => DeviceState::Missing,
+        // A copy from some time before: the next opening takes it for one that was away.
+        (_, Some(member)) if is_outdated(&member.superblock, newest) => DeviceState::Missing,
         (MemberState::Rebuilding, Some(_)) => DeviceState::Rebuilding,
         (MemberState::Online, Some(_)) => DeviceState::Online,
     }
