@@ -50,8 +50,6 @@ pub enum Bug {
     LastCopiesUnread,
     /// Room for copies is used again while their stripes need them.
     BackupsOverwritten,
-    /// A reactor asks for flushes to gain room for copies, whether or not these bring any.
-    FlushesForNothing,
     /// When one stripe ends, the copies of the others that are open count as its own.
     ClosedForAll,
     /// The parity that is kept of an open stripe's rows leaves out what they held before.

@@ -74,14 +74,6 @@ pub enum RunFailure {
         /// What it is instead of online.
         state: MemberState,
     },
-    /// Nobody asks for anything, no device has anything to do, and reactors are busy.
-    #[error("it does not rest: {turns} turns of a reactor in {span}, while no device had anything to do")]
-    Restless {
-        /// Turns of the busiest reactor.
-        turns: u64,
-        /// During this time.
-        span: Nanos,
-    },
     /// The array could not be made.
     #[error("making the array: {0}")]
     NotMade(Arc<ArrayError>),
@@ -286,7 +278,6 @@ impl RunFailure {
             Self::Unanswered { .. } | Self::NoEnd { .. } => FailureKind::Unanswered,
             Self::Stall => FailureKind::Stall,
             Self::StillSuspended { .. } | Self::StillAway { .. } => FailureKind::NotServing,
-            Self::Restless { .. } => FailureKind::Restless,
             Self::NotMade(_) => FailureKind::NotMade,
             Self::NotOpened(error) => FailureKind::of_refusal(error),
             Self::NotClosed(_) => FailureKind::NotClosed,

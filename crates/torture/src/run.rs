@@ -1,7 +1,6 @@
 //! Running a story: an array made, tormented, cut off, opened again and verified, several times over.
 
 mod absent;
-mod at_rest;
 mod beyond;
 mod clogged;
 mod force;
@@ -66,7 +65,6 @@ impl Run<'_> {
             journal::tell(format!("{} cycle {number}", self.world.now()));
             let next = story.cycles.get(number + 1);
             self.is_doomed = next.is_some_and(|next| next.force.is_some() || next.beyond.is_some());
-            self.is_last = next.is_none();
             self.cycle(cycle)?;
         }
         // A last look, with nothing going on.
@@ -81,7 +79,6 @@ impl Run<'_> {
         }
         self.wait(&session, leaving).map_err(|trouble| RunFailure::from(trouble).during(Step::Leaving))?;
         self.sweep_volumes(&session)?;
-        self.comes_to_rest(&session)?;
         self.close(session, None)?;
         self.check_at_rest()?;
         if story.salvage.is_empty() { Ok(()) } else { self.salvage_at_rest(&story.salvage) }
@@ -236,13 +233,7 @@ impl Run<'_> {
         }
         self.shared.clogged.set(0);
         // Some arrays are closed while they are in trouble.
-        if cycle.ending == Ending::Clean(None) {
-            self.serves_again(session, cycle, begun)?;
-            if self.is_last {
-                self.comes_to_rest(session)?;
-            }
-        }
-        Ok(())
+        if cycle.ending == Ending::Clean(None) { self.serves_again(session, cycle, begun) } else { Ok(()) }
     }
 
     fn start(&mut self, session: &Session, script: &Script) -> Result<(), RunFailure> {

@@ -180,9 +180,7 @@ impl Transient {
                 }
             };
             let ring = self.rings.entry(member).or_insert_with(|| Ring::new(part.clone()));
-            if planted::is(Bug::BackupsOverwritten) {
-                ring.release_below(self.next);
-            }
+            ring.release_below(if planted::is(Bug::BackupsOverwritten) { self.next } else { self.reusable });
             places.push(ring.room_for(blocks, left)?);
         }
         let number = self.next;
@@ -226,7 +224,7 @@ impl Transient {
     /// asked to settle in each flush and looks at its own room then, so flushes that bring none would follow each other for ever.
     pub(crate) fn wants_flush(&self) -> bool {
         let is_half_full = self.rings.values().any(|ring| 2 * ring.used() > ring.part.end - ring.part.start);
-        is_half_full && (self.awaits_stripe() || self.awaits_word() || planted::is(Bug::FlushesForNothing))
+        is_half_full && (self.awaits_stripe() || self.awaits_word())
     }
 
     /// Whether the oldest backup is needed only until its stripe, which is closed, is durable.

@@ -26,8 +26,6 @@ pub enum FailureKind {
     Stall,
     /// Trouble is over, and the array does not serve as before.
     NotServing,
-    /// Clients have stopped, and reactors do not come to rest.
-    Restless,
     /// The array could not be made.
     NotMade,
     /// An opening was refused since too few members are there or believed, and enough should be.
@@ -88,7 +86,6 @@ impl FailureKind {
             Self::Unanswered => "unanswered",
             Self::Stall => "stall",
             Self::NotServing => "not-serving",
-            Self::Restless => "restless",
             Self::NotMade => "not-made",
             Self::TooFewMembers => "too-few-members",
             Self::LostState => "lost-state",

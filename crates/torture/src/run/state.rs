@@ -74,8 +74,6 @@ pub(super) struct Run<'a> {
     pub(super) machine: Option<Places>,
     /// Before the next opening more is lost than is promised to be borne.
     pub(super) is_doomed: bool,
-    /// No other cycle follows.
-    pub(super) is_last: bool,
     /// Members that were in service when the last session ended.
     pub(super) were_online: BTreeSet<usize>,
     pub(super) tally: Tally,
@@ -114,7 +112,6 @@ impl<'a> Run<'a> {
             beyond: None,
             machine: story.shape.keeps.then(Places::default),
             is_doomed: false,
-            is_last: false,
             were_online: (0..story.shape.members()).collect(),
             tally: Tally::default(),
         }
