@@ -1,6 +1,7 @@
 //! Waiting for one another inside a reactor: an event count and a one-shot.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -14,54 +15,41 @@ pub struct Event {
     waiters: RefCell<Waiters>,
 }
 
-/// Tasks that wait for the next notification, in the order in which they came. Thousands may: finding one must not take a look at all.
+/// Tasks that wait for the next notification, in the order in which they came, each once. One that gives up keeps its place until then.
 #[derive(Default)]
 struct Waiters {
-    /// Each with its number, in ascending order; without a waker once it waits no more.
-    parked: Vec<(u64, Option<Waker>)>,
-    /// The next number.
-    next: u64,
-    /// How many are without a waker.
-    gone: usize,
+    parked: Vec<Waker>,
+    /// The same ones, if they are many: thousands may wait, and finding one must not take a look at all.
+    known: HashSet<(usize, usize)>,
 }
 
 impl Waiters {
-    /// Parks a task at the end; returns its number.
-    fn park(&mut self, waker: &Waker) -> u64 {
-        let number = self.next;
-        self.next += 1;
-        self.parked.push((number, Some(waker.clone())));
-        number
-    }
+    /// Up to this many are looked through.
+    const FEW: usize = 16;
 
-    fn of(&mut self, number: u64) -> Option<&mut Option<Waker>> {
-        let at = self.parked.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-        Some(&mut self.parked[at].1)
-    }
-
-    /// A parked task is to be woken by another waker.
-    fn park_again(&mut self, number: u64, waker: &Waker) {
-        if let Some(Some(parked)) = self.of(number) {
-            parked.clone_from(waker);
+    fn park(&mut self, waker: &Waker) {
+        let is_new = if self.parked.len() < Self::FEW {
+            !self.parked.iter().any(|parked| parked.will_wake(waker))
+        } else {
+            if self.known.is_empty() {
+                self.known.extend(self.parked.iter().map(Self::task_of));
+            }
+            self.known.insert(Self::task_of(waker))
+        };
+        if is_new {
+            self.parked.push(waker.clone());
         }
     }
 
-    /// A task waits no more, if it was not woken.
-    fn leave(&mut self, number: u64) {
-        if self.of(number).and_then(Option::take).is_none() {
-            return;
-        }
-        self.gone += 1;
-        if 2 * self.gone > self.parked.len() {
-            self.parked.retain(|(_, waker)| waker.is_some());
-            self.gone = 0;
-        }
+    /// Wakers that are alike in this wake the same task.
+    fn task_of(waker: &Waker) -> (usize, usize) {
+        (waker.data().addr(), std::ptr::from_ref(waker.vtable()).addr())
     }
 
-    /// Takes out all wakers.
-    fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
-        self.gone = 0;
-        std::mem::take(&mut self.parked).into_iter().filter_map(|(_, waker)| waker)
+    /// Takes out all of them.
+    fn take(&mut self) -> Vec<Waker> {
+        self.known.clear();
+        std::mem::take(&mut self.parked)
     }
 }
 
@@ -76,7 +64,7 @@ impl Event {
         self.count.set(self.count.get() + 1);
         // Taken out first: a waker may lead straight back here.
         let waiters = self.waiters.borrow_mut().take();
-        waiters.for_each(Waker::wake);
+        waiters.into_iter().for_each(Waker::wake);
     }
 
     /// Whether anybody is parked here.
@@ -86,7 +74,7 @@ impl Event {
 
     /// Completes at the first [`Event::notify`] after this call (not after the first poll).
     pub fn wait(&self) -> EventWait<'_> {
-        EventWait { event: self, since: self.count.get(), number: None }
+        EventWait { event: self, since: self.count.get() }
     }
 }
 
@@ -94,32 +82,17 @@ impl Event {
 pub struct EventWait<'a> {
     event: &'a Event,
     since: u64,
-    /// Its number among the waiters, once it was polled.
-    number: Option<u64>,
 }
 
 impl Future for EventWait<'_> {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if self.event.count.get() != self.since {
             return Poll::Ready(());
         }
-        let event = self.event;
-        let mut waiters = event.waiters.borrow_mut();
-        match self.number {
-            Some(number) => waiters.park_again(number, cx.waker()),
-            None => self.number = Some(waiters.park(cx.waker())),
-        }
+        self.event.waiters.borrow_mut().park(cx.waker());
         Poll::Pending
-    }
-}
-
-impl Drop for EventWait<'_> {
-    fn drop(&mut self) {
-        if let Some(number) = self.number {
-            self.event.waiters.borrow_mut().leave(number);
-        }
     }
 }
 
@@ -222,31 +195,31 @@ mod tests {
     }
 
     #[test]
-    fn all_who_wait_are_woken_once_in_their_order_and_those_who_left_are_not() {
-        let (event, order) = (Event::new(), Arc::new(AtomicUsize::new(0)));
-        let woken: Vec<_> = (0..100).map(|_| Arc::new(Woken(AtomicUsize::new(0), order.clone()))).collect();
-        let mut waits: Vec<_> = (0..100).map(|_| Some(event.wait())).collect();
-        for _ in 0..3 {
-            waits.iter_mut().flatten().zip(&woken).for_each(|(wait, woken)| assert!(!poll(wait, woken)));
+    fn all_who_wait_are_woken_once_in_their_order_however_many_they_are() {
+        for count in [1, Waiters::FEW - 1, Waiters::FEW, Waiters::FEW + 1, 1000] {
+            let (event, order) = (Event::new(), Arc::new(AtomicUsize::new(0)));
+            let woken: Vec<_> = (0..count).map(|_| Arc::new(Woken(AtomicUsize::new(0), order.clone()))).collect();
+            for round in 0..3 {
+                let mut waits: Vec<_> = (0..count).map(|_| event.wait()).collect();
+                for _ in 0..3 {
+                    waits.iter_mut().zip(&woken).for_each(|(wait, woken)| assert!(!poll(wait, woken)));
+                }
+                event.notify();
+                let turns: Vec<usize> = woken.iter().map(|woken| woken.0.load(Ordering::Relaxed)).collect();
+                assert_eq!(turns, (1 + round * count..=(1 + round) * count).collect::<Vec<_>>());
+                waits.iter_mut().zip(&woken).for_each(|(wait, woken)| assert!(poll(wait, woken)));
+                assert!(!event.has_waiters());
+            }
         }
-        waits.iter_mut().enumerate().filter(|(n, _)| n % 3 != 0).for_each(|(_, wait)| *wait = None);
-        assert!(event.has_waiters());
-        assert!(event.waiters.borrow().parked.len() <= 2 * 34, "places of those who left are used again");
-        event.notify();
-        let turns: Vec<usize> = woken.iter().step_by(3).map(|woken| woken.0.load(Ordering::Relaxed)).collect();
-        assert_eq!(turns, (1..=34).collect::<Vec<_>>());
-        assert_eq!(order.load(Ordering::Relaxed), 34, "nobody else was woken");
-        assert!(!event.has_waiters());
-        waits.iter_mut().flatten().zip(&woken).for_each(|(wait, woken)| assert!(poll(wait, woken)));
     }
 
     #[test]
-    fn whoever_gives_up_last_leaves_nothing_behind() {
+    fn a_task_that_gives_up_again_and_again_is_there_once() {
         let (event, order) = (Event::new(), Arc::new(AtomicUsize::new(0)));
-        let woken = Arc::new(Woken(AtomicUsize::new(0), order));
-        for _ in 0..1000 {
-            assert!(!poll(&mut event.wait(), &woken));
-            assert!(!event.has_waiters());
+        let woken: Vec<_> = (0..100).map(|_| Arc::new(Woken(AtomicUsize::new(0), order.clone()))).collect();
+        for _ in 0..100 {
+            woken.iter().for_each(|woken| assert!(!poll(&mut event.wait(), woken)));
         }
+        assert_eq!(event.waiters.borrow().parked.len(), 100);
     }
 }
