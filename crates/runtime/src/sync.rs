@@ -1,7 +1,7 @@
 //! Waiting for one another inside a reactor: an event count and a one-shot.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub struct Event {
 struct Waiters {
     parked: Vec<Waker>,
     /// The same ones, if they are many: thousands may wait, and finding one must not take a look at all.
-    known: HashSet<(usize, usize)>,
+    known: BTreeSet<(usize, usize)>,
 }
 
 impl Waiters {
