@@ -56,10 +56,11 @@ impl ZonedDevice {
             table.opening
         };
         self.wait_until(rt, |table| table.zone(zone).readers == 0).await;
-        self.copy_to_swap(rt, zone, pointer, new, buf).await?;
+        let end = self.end_with_patches(zone, pointer);
+        self.copy_to_swap(rt, zone, pointer..end, new, buf).await?;
         // Was it opened anew meanwhile, the copy may lack patches: nothing is to say that it counts.
         self.is_still(opening)?;
-        let record = SwapRecord { zone, blocks: pointer - self.zoned().shape.blocks_of(zone).start };
+        let record = SwapRecord { zone, blocks: end - self.zoned().shape.blocks_of(zone).start };
         let secret = self.zoned().table().secret;
         let mut block = rt.alloc(BLOCK);
         record.encode_into(&secret, block.bytes_mut());
@@ -88,12 +89,21 @@ impl ZonedDevice {
         }
     }
 
-    /// Has what a zone holds up to its pointer behind the area too, durably.
+    /// Where the contents of a zone end that goes on at a pointer: a device that lost its cache may have kept patches of what it has
+    /// no more. They are read, so they go into the zone too.
+    fn end_with_patches(&self, zone: u32, pointer: u64) -> u64 {
+        let blocks = self.zoned().shape.blocks_of(zone);
+        let last = self.zoned().table().patches.within(blocks).last();
+        last.map_or(pointer, |(block, _)| pointer.max(block + 1))
+    }
+
+    /// Has what a zone holds behind the area too, durably: up to the start of `behind`, its pointer, what is written, and from there to
+    /// its end zeros and patches.
     async fn copy_to_swap(
         &self,
         rt: &Runtime,
         zone: u32,
-        pointer: u64,
+        behind: Range<u64>,
         new: Range<u64>,
         buf: &BufSlice,
     ) -> Result<(), IoError> {
@@ -105,10 +115,10 @@ impl ZonedDevice {
             self.ask(rt, Extra::Reset { zone: turn.zone }).await?;
         }
         let mut at = start;
-        while at < pointer {
-            let piece = at..pointer.min(at + AT_ONCE);
+        while at < behind.end {
+            let piece = at..behind.end.min(at + AT_ONCE);
             let copy = rt.alloc(bytes(piece.end - piece.start)).full();
-            self.read_readable(rt, piece.clone(), &copy, pointer).await?;
+            self.read_readable(rt, piece.clone(), &copy, behind.start).await?;
             let changed = piece.start.max(new.start)..piece.end.min(new.end);
             if changed.start < changed.end {
                 let to = (changed.start - piece.start) as usize * BLOCK;

@@ -420,6 +420,51 @@ fn where_the_area_for_patches_is_full_zones_are_rewritten() {
     rt.drop_tasks();
 }
 
+/// The zone was written on without a flush, a block of that was patched, and the device lost its cache but for the patch.
+#[test]
+fn a_patch_behind_the_pointer_goes_into_a_zone_that_is_rewritten() {
+    const OUTLIVES: u64 = 120;
+    let mut outlived = 0;
+    for seed in 0..400 {
+        let (world, disk) = world_of(seed, SHINGLED);
+        let rt = world.reactor(ReactorId(0), &[disk]);
+        let fill = async |first: u64, count: u64, tag: u8| {
+            let mut buf = rt.alloc(count as usize * BLOCK);
+            buf.bytes_mut().fill(tag);
+            rt.write(DEV, (SHINGLED.first + first) * B, buf.full()).await.unwrap();
+        };
+        let tag = async |at: u64| {
+            let buf = rt.alloc(BLOCK).full();
+            rt.read(DEV, (SHINGLED.first + at) * B, buf.clone()).await.unwrap();
+            buf.bytes()[9]
+        };
+        rt.run(async {
+            fill(0, 72, 1).await;
+            rt.flush(DEV).await.unwrap();
+            fill(72, 100, 2).await;
+            fill(OUTLIVES, 1, 3).await;
+        })
+        .unwrap();
+        world.lose_power_of(disk);
+        world.revive(disk);
+        rt.run(async {
+            rt.reopen(DEV).await.unwrap();
+            let before = tag(OUTLIVES).await;
+            outlived += u32::from(before == 3 && tag(OUTLIVES - 1).await == 0);
+            rt.flush(DEV).await.unwrap();
+            // More patches than there is room for, of what is written for sure.
+            for round in 0..6 {
+                fill(0, 60, 10 + round).await;
+            }
+            assert_eq!((tag(OUTLIVES).await, tag(59).await), (before, 15), "seed {seed}");
+        })
+        .unwrap();
+        rt.drop_tasks();
+        assert_eq!(world.stats(disk).out_of_order, 0, "seed {seed}");
+    }
+    assert!(outlived > 5, "only {outlived} patches outlived what they replaced");
+}
+
 #[test]
 fn a_patch_that_outlived_what_it_replaced_hides_nothing_new() {
     let mut outlived = 0;
