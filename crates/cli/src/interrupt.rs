@@ -60,7 +60,8 @@ fn take_over(signal: libc::c_int) -> io::Result<libc::sigaction> {
 
 /// Has a signal do again what it did before.
 fn give_back(signal: libc::c_int, before: &libc::sigaction) {
-    // SAFETY: the call reads an action that the system itself gave for this signal, and takes null for the one that goes.
+    // SAFETY: the call reads an action that `take_over` had the system fill in for this very signal, so it is what was in force before,
+    // and takes null for the one that goes. Should it fail, the signal stays a note, which harms nobody.
     unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
 }
 

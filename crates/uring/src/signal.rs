@@ -81,7 +81,9 @@ impl Signals {
 
 /// Has a handler called for a signal, once: what the second one does is up to the system, which ends the process.
 fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
-    // SAFETY: all zeros is a valid action; both handlers of this file only do what is allowed in one.
+    // SAFETY: all zeros is a valid action: no handler, no flags, an empty mask. The call reads it while it lives here, and takes null for
+    // the old one. Both handlers of this file have the signature that goes without SA_SIGINFO, live as long as the program, allocate
+    // nothing and take no lock: they load atomics and make system calls that are async-signal-safe.
     let failed = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as libc::sighandler_t;
@@ -105,10 +107,11 @@ extern "C" fn on_signal(signal: libc::c_int) {
 
 extern "C" fn speak_and_end(signal: libc::c_int) {
     if let Some(words) = LAST_WORDS.get() {
-        // SAFETY: `write` is async-signal-safe, and reads a text that lives as long as the process. Whether it is taken changes nothing.
+        // SAFETY: `write` is async-signal-safe, and reads as many bytes as the text has, which was set before this handler was installed
+        // and stays as long as the process. Whether they are taken changes nothing: the process ends, so its `errno` is nobody's.
         unsafe { libc::write(libc::STDERR_FILENO, words.as_ptr().cast(), words.len()) };
     }
-    // SAFETY: `raise` is async-signal-safe. The signal has its own effect again since this handler was entered, and comes through
+    // SAFETY: `raise` is async-signal-safe and takes a number, the one that this handler was called with. The signal has its own effect again since this handler was entered, and comes through
     // when the handler returns.
     unsafe { libc::raise(signal) };
 }
