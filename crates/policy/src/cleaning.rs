@@ -174,6 +174,7 @@ impl CleaningScope {
         let to_free = |g: usize| self.still_to_free(&groups[g]);
         let both = Turn {
             writable: groups[rotation.front_end].left() + groups[first].left() + to_free(first),
+            freed: groups[first].left() + groups[beside].left(),
             to_free: to_free(first) + to_free(beside),
         };
         (to_free(first) > 0 && to_free(beside) > 0 && both.haste() > 0.0).then_some(beside)

@@ -72,29 +72,38 @@ pub enum FrontEnd {
 pub struct Turn {
     /// What the front-end has left for writers.
     pub writable: u32,
+    /// What the next front-end has for them already; 0 where they get nothing of it before all of it is clean.
+    pub freed: u32,
     /// What is still to be freed in the next front-end.
     pub to_free: u32,
 }
 
-/// The lead that writers may keep over cleaning, as a part of what is still to be freed: a burst goes through at once.
+/// The lead that writers may keep over cleaning, as a part of the turn: a burst goes through at once.
 const LEAD: f64 = 0.125;
-/// Writers are not slowed while their room is at least this multiple of what is to be freed.
+/// Writers are not slowed while their room is at least this multiple of what the turn frees.
 const AT_LEISURE: f64 = 2.0;
 /// The least part of the cleaner's pace at which writers go on.
 const SLOWEST: f64 = 0.125;
-/// Cleaning has time while the writers' room is at least this multiple of what is to be freed.
-const AT_EASE: f64 = 1.5;
+/// Cleaning has time while the writers' room is at least this multiple of what the turn frees.
+const AT_EASE: f64 = 1.25;
 
 impl Turn {
+    /// The writers' room, here and in the next front-end, as a multiple of what the turn frees in all: 1 while cleaning keeps pace with
+    /// them, and less by the part of the turn by which it lags. What remains of the turn would be the wrong measure: near its end the lag of
+    /// a single segment would be all of it.
+    fn room(self) -> f64 {
+        f64::from(self.writable + self.freed) / f64::from(self.to_free + self.freed)
+    }
+
     /// What writers, all of them together, should take for a segment if the cleaner takes `cleaners` to free one; zero:
-    /// as little as they can. The front-end should be full when the next one is clean, not before, or writers would run
-    /// into a wall. So they are the slower the less room they have left for each segment still to be freed: at the
+    /// as little as they can. When the front-end is full the next one should have nearly all that it is to give, or turns
+    /// would get shorter until writers run into a wall. So writers are the slower the farther cleaning lags: at the
     /// cleaner's pace once they have used up their lead, and steeply faster or slower around that.
     pub fn writers_pace(self, cleaners: Nanos) -> Nanos {
         if self.to_free == 0 {
             return Nanos::ZERO;
         }
-        let room = f64::from(self.writable) / f64::from(self.to_free) + LEAD;
+        let room = self.room() + LEAD;
         if room >= AT_LEISURE {
             return Nanos::ZERO;
         }
@@ -109,8 +118,7 @@ impl Turn {
         if self.to_free == 0 {
             return 0.0;
         }
-        let room = f64::from(self.writable) / f64::from(self.to_free);
-        ((AT_EASE - room) / (AT_EASE - 1.0)).clamp(0.0, 1.0)
+        ((AT_EASE - self.room()) / (AT_EASE - 1.0)).clamp(0.0, 1.0)
     }
 }
 
@@ -199,7 +207,7 @@ mod tests {
 
     #[test]
     fn writers_go_at_the_pace_of_cleaning_when_they_have_used_up_their_lead() {
-        let pace = |writable, to_free| Turn { writable, to_free }.writers_pace(Nanos::millis(1));
+        let pace = |writable, to_free| Turn { writable, freed: 0, to_free }.writers_pace(Nanos::millis(1));
         assert_eq!((pace(0, 0), pace(188, 100)), (Nanos::ZERO, Nanos::ZERO), "nothing to clean, or room enough");
         assert_eq!(pace(175, 200), Nanos::millis(1));
         assert!((0..187).all(|w| pace(w, 100) >= pace(w + 1, 100)), "a slope");
@@ -208,9 +216,19 @@ mod tests {
     }
 
     #[test]
+    fn a_lag_of_one_segment_is_worth_as_much_at_the_end_of_a_turn_as_at_its_beginning() {
+        let cleaners = Nanos::millis(1);
+        let late = |written: u32| Turn { writable: 40 - written, freed: written - 1, to_free: 40 - (written - 1) };
+        let (begun, ended) = (late(1), late(40));
+        assert_eq!(begun.writers_pace(cleaners), ended.writers_pace(cleaners));
+        assert!(ended.writers_pace(cleaners) < cleaners, "writers may go on faster than cleaning");
+        assert_eq!((begun.haste(), ended.haste()), (1.0, 1.0));
+    }
+
+    #[test]
     fn cleaning_hurries_before_writers_are_held_up() {
-        let turn = |writable, to_free| Turn { writable, to_free };
-        assert_eq!((turn(0, 0).haste(), turn(150, 100).haste(), turn(100, 100).haste()), (0.0, 0.0, 1.0));
+        let turn = |writable, to_free| Turn { writable, freed: 0, to_free };
+        assert_eq!((turn(0, 0).haste(), turn(125, 100).haste(), turn(100, 100).haste()), (0.0, 0.0, 1.0));
         assert!((0..200).all(|w| turn(w, 100).haste() >= turn(w + 1, 100).haste()), "a slope");
         let cleaners = Nanos::millis(1);
         let held_up = |turn: Turn| turn.writers_pace(cleaners) >= cleaners;

@@ -78,14 +78,14 @@ impl CleaningTurn {
         turns.filter(|&(cleaned, _)| cleaned == group).map(|(_, began)| began).next()
     }
 
-    /// How much cleaning must hurry, when the front-end has so many segments left for writers.
-    pub(crate) fn haste(&self, writable: u32) -> f64 {
-        Turn { writable, to_free: self.to_free }.haste()
+    /// How much cleaning must hurry, when the front-end has so many segments left for writers, and the next one so many already.
+    pub(crate) fn haste(&self, writable: u32, freed: u32) -> f64 {
+        Turn { writable, freed, to_free: self.to_free }.haste()
     }
 
-    /// What writers should take for a segment, when the front-end has so many left for them.
-    pub(crate) fn writers_pace(&self, writable: u32) -> Nanos {
-        Turn { writable, to_free: self.to_free }.writers_pace(self.per_segment)
+    /// What writers should take for a segment, when the front-end has so many left for them, and the next one so many already.
+    pub(crate) fn writers_pace(&self, writable: u32, freed: u32) -> Nanos {
+        Turn { writable, freed, to_free: self.to_free }.writers_pace(self.per_segment)
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
         turn.goes_on(1, 90, 8, Nanos(1000));
         assert_eq!((turn.per_segment, turn.began(1), turn.began(0)), (Nanos(100), Some(7), None));
         turn.pauses();
-        assert_eq!(turn.writers_pace(0), Nanos::ZERO);
+        assert_eq!(turn.writers_pace(0, 0), Nanos::ZERO);
         turn.goes_on(1, 60, 9, Nanos(1_000_000));
         turn.goes_on(1, 50, 9, Nanos(1_005_000));
         assert_eq!((turn.per_segment, turn.began(1)), (Nanos(200), Some(7)));

@@ -72,7 +72,7 @@ impl Reactor {
         }
         // As long as not all of the space is live data, there is garbage to be had.
         let cleanable = space.cleaning.is_some() || space.is_starving();
-        let per_segment = space.writers_pace(&self.shared, &views);
+        let per_segment = space.writers_pace(&self.shared, &views, &released);
         let capacity = u64::from(self.shared.shapes(group_id(space.front_end)).capacity());
         let of_turn = per_segment / capacity;
         let pressure = self.shared.policies.pressure;
@@ -89,12 +89,13 @@ impl Reactor {
                 if of_gain > Nanos::ZERO { (gain * capacity / PERIODS).min(LONGEST_PERIOD) } else { Nanos::ZERO };
             Pace { delay: pressure.delay_per_block(view), interval: of_turn.max(of_gain), period }
         };
-        self.shared.admission.set(match self.shared.held.only_medium() {
+        let paces = match self.shared.held.only_medium() {
             Some(medium) => Medium::ALL.map(|on| (on == medium).then(|| pace(medium, &views, &released))),
             None => Medium::ALL.map(|medium| {
                 let on_it = |views: &[GroupView]| on_medium(&self.shared, views, medium);
                 self.shared.held.has_medium(medium).then(|| pace(medium, &on_it(&views), &on_it(&released)))
             }),
-        });
+        };
+        self.shared.admission.set(paces, self.rt.now());
     }
 }

@@ -300,17 +300,19 @@ impl Space {
     }
 
     /// What writers should take for a segment, so that they do not fill the front-end before the next one is clean; zero:
-    /// as little as they can.
-    pub(crate) fn writers_pace(&self, shared: &Shared, views: &[GroupView]) -> Nanos {
+    /// as little as they can. `released`: the groups as if what is emptied had been given back.
+    pub(crate) fn writers_pace(&self, shared: &Shared, views: &[GroupView], released: &[GroupView]) -> Nanos {
+        let rule = shared.policies.front_end;
         let Some(front_end) = views.get(self.front_end).filter(|view| view.is_present()) else { return Nanos::ZERO };
-        let is_for_them = shared.policies.front_end.is_exclusive()
-            && self.fresh.is_none()
-            && (self.next_is_cleaned(views) || self.evacuation.is_some());
-        let writable = match self.evacuation {
-            Some(_) => left_for_writers(views, self.front_end),
-            None => front_end.left(),
-        };
-        if is_for_them { self.turn.writers_pace(writable) } else { Nanos::ZERO }
+        if !rule.is_exclusive() || self.fresh.is_some() {
+            return Nanos::ZERO;
+        }
+        match (self.evacuation, self.next_in_its_turn(released)) {
+            (Some(_), _) => self.turn.writers_pace(left_for_writers(views, self.front_end), 0),
+            (None, Some(next)) if rule.rotates() => self.turn.writers_pace(front_end.left(), next.left()),
+            (None, Some(_)) => self.turn.writers_pace(front_end.left(), 0),
+            (None, None) => Nanos::ZERO,
+        }
     }
 
     /// How much cleaning must hurry, from 0 to 1. There is all the time while the next front-end is clean and the one
@@ -319,17 +321,17 @@ impl Space {
         if !shared.policies.front_end.rotates() || self.is_starving() {
             return 1.0;
         }
-        let views = self.views(shared);
-        match views.get(self.front_end) {
-            Some(front_end) if self.next_is_cleaned(&views) => self.turn.haste(front_end.left()),
+        let released = self.views_when_released(shared);
+        match (released.get(self.front_end), self.next_in_its_turn(&released)) {
+            (Some(front_end), Some(next)) => self.turn.haste(front_end.left(), next.left()),
             _ => 0.0,
         }
     }
 
-    /// Whether the group that is being cleaned is the next one of the rotation.
-    fn next_is_cleaned(&self, views: &[GroupView]) -> bool {
-        let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present());
-        next.is_some() && self.turn.group() == next
+    /// The next front-end, if that is the group that is being cleaned.
+    fn next_in_its_turn<'v>(&self, views: &'v [GroupView]) -> Option<&'v GroupView> {
+        let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present())?;
+        (self.turn.group() == Some(next)).then(|| &views[next])
     }
 
     /// The groups as the policies see them. Those that were only just taken into the layout are not there yet.

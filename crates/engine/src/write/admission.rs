@@ -7,6 +7,8 @@ use cygnus_types::{Medium, Nanos};
 
 /// Nobody is kept at a door for longer, or for two of its periods where these are longer; who would have to be waits for a segment then.
 const LONGEST: Nanos = Nanos::millis(20);
+/// Whoever waits at a door does not look sooner than this whether it has opened.
+const LEAST_LOOK: Nanos = Nanos::millis(1);
 
 /// How writers to a medium are let in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +30,8 @@ pub(crate) struct Admission {
     any_is_shut: AtomicBool,
 }
 
-/// The door to a medium. All times are in nanoseconds.
+/// The door to a medium. Writers take places in a queue, counted in blocks, and not times: a pace that changes holds for those who wait
+/// already. All times are in nanoseconds.
 #[derive(Default)]
 struct Door {
     /// Whether groups are on the medium.
@@ -36,8 +39,11 @@ struct Door {
     delay: AtomicU64,
     interval: AtomicU64,
     period: AtomicU64,
-    /// When the next block may be written.
-    next: AtomicU64,
+    /// Blocks for which places have been taken.
+    taken: AtomicU64,
+    /// Of these, how many had been let in at `since`.
+    let_in: AtomicU64,
+    since: AtomicU64,
 }
 
 impl Door {
@@ -53,18 +59,78 @@ impl Door {
         (delay, interval) == (Nanos::ZERO, Nanos::ZERO)
     }
 
-    fn wait_for(&self, blocks: u64, now: Nanos) -> Nanos {
-        let Pace { delay, interval, period } = self.pace();
-        let delay = delay * blocks;
-        if interval == Nanos::ZERO {
-            return delay;
+    /// Only the home reactor sets the pace. What another one reads meanwhile may be of both paces, until it looks again.
+    fn set(&self, pace: Pace, now: Nanos) {
+        let (before, taken) = (self.pace().interval, self.taken.load(Ordering::Relaxed));
+        if before != pace.interval {
+            let (let_in, since) = match before {
+                Nanos::ZERO => (taken, now),
+                _ => self.let_in_by(before, now),
+            };
+            // A door that nobody used lets nobody in faster for that.
+            let (let_in, since) = if let_in < taken { (let_in, since) } else { (taken, now) };
+            self.let_in.store(let_in, Ordering::Relaxed);
+            self.since.store(since.0, Ordering::Relaxed);
         }
-        let latest = now.saturating_add(LONGEST.max(period * 2)).0;
-        let begin = |next: u64| next.clamp(now.0, latest);
-        let after = |next| Some(begin(next) + interval.0 * blocks);
-        let turn = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).map_or(now.0, begin);
-        let opens = turn - turn.checked_rem(period.0).unwrap_or(0);
-        delay + Nanos(opens).since(now)
+        self.delay.store(pace.delay.0, Ordering::Relaxed);
+        self.interval.store(pace.interval.0, Ordering::Relaxed);
+        self.period.store(pace.period.0, Ordering::Relaxed);
+    }
+
+    /// Blocks let in until now at this pace, and when the last of them was.
+    fn let_in_by(&self, interval: Nanos, now: Nanos) -> (u64, Nanos) {
+        let since = Nanos(self.since.load(Ordering::Relaxed));
+        let more = now.since(since).0 / interval.0;
+        (self.let_in.load(Ordering::Relaxed) + more, since + interval * more)
+    }
+
+    /// The place behind all that are taken.
+    fn queue(&self, blocks: u64, now: Nanos) -> Place<'_> {
+        let Pace { delay, interval, period } = self.pace();
+        let longest = LONGEST.max(period * 2);
+        let delay = delay * blocks;
+        let mut place = Place { door: self, at: 0, latest: now.saturating_add(longest), delay, is_through: false };
+        if interval != Nanos::ZERO {
+            let (let_in, _) = self.let_in_by(interval, now);
+            let begin = |taken: u64| taken.clamp(let_in, let_in + longest.0 / interval.0);
+            let after = |taken| Some(begin(taken) + blocks);
+            place.at = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).map_or(0, begin);
+        }
+        place
+    }
+
+    /// When the block at this place is let in.
+    fn opens(&self, at: u64) -> Nanos {
+        let Pace { interval, period, .. } = self.pace();
+        let before = at.saturating_sub(self.let_in.load(Ordering::Relaxed));
+        let turn = self.since.load(Ordering::Relaxed).saturating_add(interval.0.saturating_mul(before));
+        if interval == Nanos::ZERO { Nanos::ZERO } else { Nanos(turn - turn.checked_rem(period.0).unwrap_or(0)) }
+    }
+}
+
+/// A writer's place at a door.
+pub(crate) struct Place<'a> {
+    door: &'a Door,
+    /// Blocks before it, since the array was opened.
+    at: u64,
+    /// When it is let in at the latest.
+    latest: Nanos,
+    /// What it waits beyond the door.
+    delay: Nanos,
+    is_through: bool,
+}
+
+impl Place<'_> {
+    /// How long to wait before looking again; `None`: let in.
+    pub(crate) fn wait(&mut self, now: Nanos) -> Option<Nanos> {
+        let opens = self.door.opens(self.at).min(self.latest);
+        if opens > now && !self.is_through {
+            // The pace may change: whoever waits looks again when an eighth of the time is over.
+            let left = opens.since(now);
+            return Some(Nanos(left.0 / 8).max(LEAST_LOOK).min(left));
+        }
+        self.is_through = true;
+        Some(std::mem::take(&mut self.delay)).filter(|&delay| delay > Nanos::ZERO)
     }
 }
 
@@ -95,24 +161,21 @@ impl Admission {
     }
 
     /// Sets the paces, by medium; `None`: no group is on it.
-    pub(crate) fn set(&self, paces: [Option<Pace>; Medium::ALL.len()]) {
+    pub(crate) fn set(&self, paces: [Option<Pace>; Medium::ALL.len()], now: Nanos) {
         for (door, pace) in self.doors.iter().zip(paces) {
             door.is_there.store(pace.is_some(), Ordering::Relaxed);
-            let pace = pace.unwrap_or_default();
-            door.delay.store(pace.delay.0, Ordering::Relaxed);
-            door.interval.store(pace.interval.0, Ordering::Relaxed);
-            door.period.store(pace.period.0, Ordering::Relaxed);
+            door.set(pace.unwrap_or_default(), now);
         }
         self.any_is_shut.store(!self.doors.iter().all(Door::is_open), Ordering::Relaxed);
     }
 
-    /// How long the writer of so many blocks waits from now on, who names a medium or takes any: that where he waits least. The same where no
-    /// group is on the medium that he names.
-    pub(crate) fn wait_for(&self, blocks: u64, medium: Option<Medium>, now: Nanos) -> Nanos {
+    /// The place of a writer of so many blocks, who names a medium or takes any: that where he waits least. The same where no group is on
+    /// the medium that he names. `None`: no group is there.
+    pub(crate) fn queue(&self, blocks: u64, medium: Option<Medium>, now: Nanos) -> Option<Place<'_>> {
         let is_there = |door: &&Door| door.is_there.load(Ordering::Relaxed);
         let its = medium.map(|medium| &self.doors[medium.index()]).filter(is_there);
         let least = || self.doors.iter().filter(is_there).min_by_key(|door| (door.pace().interval, door.pace().delay));
-        its.or_else(least).map_or(Nanos::ZERO, |door| door.wait_for(blocks, now))
+        Some(its.or_else(least)?.queue(blocks, now))
     }
 }
 
@@ -120,21 +183,65 @@ impl Admission {
 mod tests {
     use super::*;
 
+    /// How long a writer waits from `now` on, if the pace stays.
+    fn wait(admission: &Admission, blocks: u64, medium: Option<Medium>, now: Nanos) -> Nanos {
+        let mut place = admission.queue(blocks, medium, now).expect("there is a group");
+        let mut until = now;
+        while let Some(wait) = place.wait(until) {
+            assert!(wait > Nanos::ZERO);
+            until += wait;
+        }
+        until.since(now)
+    }
+
+    const NOW: Nanos = Nanos::secs(1);
+
+    fn at_interval(interval: Nanos, now: Nanos) -> Admission {
+        let admission = Admission::default();
+        set_interval(&admission, interval, now);
+        admission
+    }
+
+    fn set_interval(admission: &Admission, interval: Nanos, now: Nanos) {
+        admission.set([Some(Pace { interval, ..Pace::default() }), None, None, None], now);
+    }
+
     #[test]
     fn writers_come_one_after_the_other_and_none_waits_for_ever() {
-        let admission = Admission::default();
-        assert!(admission.is_open());
-        let interval = |interval| Pace { interval, ..Pace::default() };
-        admission.set([Some(interval(Nanos::micros(10))), None, None, None]);
-        let now = Nanos::secs(1);
-        let waits: Vec<_> = (0..3).map(|_| admission.wait_for(2, None, now)).collect();
+        assert!(Admission::default().is_open());
+        let admission = at_interval(Nanos::micros(10), NOW);
+        let waits: Vec<_> = (0..3).map(|_| wait(&admission, 2, None, NOW)).collect();
         assert_eq!(waits, [Nanos::ZERO, Nanos::micros(20), Nanos::micros(40)]);
-        assert_eq!(admission.wait_for(1, None, now + Nanos::millis(1)), Nanos::ZERO, "the door was not used");
-        (0..10).for_each(|_| assert!(admission.wait_for(1000, None, now) <= LONGEST));
-        assert_eq!(admission.wait_for(1, None, now), LONGEST);
+        assert_eq!(wait(&admission, 1, None, NOW + Nanos::millis(1)), Nanos::ZERO, "the door was not used");
+        (0..10).for_each(|_| assert!(wait(&admission, 1000, None, NOW) <= LONGEST));
+        assert_eq!(wait(&admission, 1, None, NOW), LONGEST);
+    }
+
+    #[test]
+    fn who_waits_already_has_the_new_pace() {
+        let admission = at_interval(Nanos::millis(1), NOW);
+        let mut places: Vec<_> = (0..8).map(|_| admission.queue(1, None, NOW).expect("it is there")).collect();
+        let later = NOW + Nanos::millis(2);
+        set_interval(&admission, Nanos::micros(10), later);
+        let opens: Vec<_> = places.iter().map(|place| place.door.opens(place.at).since(NOW).0 / 1000).collect();
+        assert_eq!(opens, [2000, 2000, 2000, 2010, 2020, 2030, 2040, 2050]);
+        assert_eq!(wait(&admission, 1, None, later), Nanos::micros(60), "behind these");
+        // As fast as it may change, as much goes through as the paces give.
+        for step in 1..=4 {
+            set_interval(&admission, Nanos::micros(10 + step % 2), later + Nanos::micros(5 * step));
+        }
+        assert_eq!(places[4].wait(later + Nanos::micros(20)), None);
+        assert_eq!(places[5].wait(later + Nanos::micros(20)), Some(Nanos::micros(10)));
+        set_interval(&admission, Nanos::ZERO, later + Nanos::micros(20));
+        assert!(places.iter_mut().all(|place| place.wait(later + Nanos::micros(20)).is_none()), "the door is open");
+    }
+
+    #[test]
+    fn each_block_is_delayed_while_space_is_short() {
+        let admission = Admission::default();
         let delay = |delay| Pace { delay, ..Pace::default() };
-        admission.set([Some(delay(Nanos::micros(1))), Some(delay(Nanos::micros(3))), None, None]);
-        let wait = |medium| admission.wait_for(5, medium, now);
+        admission.set([Some(delay(Nanos::micros(1))), Some(delay(Nanos::micros(3))), None, None], NOW);
+        let wait = |medium| wait(&admission, 5, medium, NOW);
         assert_eq!((wait(None), wait(Some(Medium::Disk))), (Nanos::micros(5), Nanos::micros(15)));
         assert_eq!(wait(Some(Medium::Nvm)), Nanos::micros(5), "no group is there");
         assert_eq!((admission.delay(), admission.is_open()), (Nanos::micros(3), false));
@@ -145,8 +252,8 @@ mod tests {
         let admission = Admission::default();
         const PERIOD: Nanos = Nanos::secs(4);
         let slow = Pace { interval: Nanos::millis(2), period: PERIOD, ..Pace::default() };
-        admission.set([Some(Pace::default()), Some(slow), None, None]);
-        let wait = |medium| admission.wait_for(500, medium, PERIOD);
+        admission.set([Some(Pace::default()), Some(slow), None, None], PERIOD);
+        let wait = |medium| wait(&admission, 500, medium, PERIOD);
         let waits: Vec<_> = (0..40).map(|_| wait(Some(Medium::Disk))).collect();
         assert_eq!(waits[..4], [Nanos::ZERO; 4], "all who may pass in one period");
         assert_eq!(waits[4..8], [PERIOD; 4]);

@@ -250,8 +250,8 @@ impl Reactor {
     pub(crate) async fn wait_to_be_let_in(&self, volume: &VolumeState, blocks: usize) {
         let admission = &self.shared.admission;
         if !admission.is_open() {
-            let wait = admission.wait_for(blocks as u64, volume.constraint.medium(), self.rt.now());
-            if wait > Nanos::ZERO {
+            let Some(mut place) = admission.queue(blocks as u64, volume.constraint.medium(), self.rt.now()) else { return };
+            while let Some(wait) = place.wait(self.rt.now()) {
                 self.rt.sleep(wait).await;
             }
         }
