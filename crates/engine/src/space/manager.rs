@@ -330,7 +330,8 @@ impl Space {
 
     /// The next front-end, if that is the group that is being cleaned.
     fn next_in_its_turn<'v>(&self, views: &'v [GroupView]) -> Option<&'v GroupView> {
-        let next = (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present())?;
+        let next =
+            (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present())?;
         (self.turn.group() == Some(next)).then(|| &views[next])
     }
 

@@ -30,8 +30,8 @@ pub(crate) struct Admission {
     any_is_shut: AtomicBool,
 }
 
-/// The door to a medium. Writers take places in a queue, counted in blocks, and not times: a pace that changes holds for those who wait
-/// already. All times are in nanoseconds.
+/// The door to a medium. What a writer gets at it is a number of blocks that come before, and no time: a pace that changes holds for those who
+/// wait already. All times are in nanoseconds.
 #[derive(Default)]
 struct Door {
     /// Whether groups are on the medium.
@@ -39,8 +39,8 @@ struct Door {
     delay: AtomicU64,
     interval: AtomicU64,
     period: AtomicU64,
-    /// Blocks for which places have been taken.
-    taken: AtomicU64,
+    /// Blocks that have come to the door while it was not open.
+    came: AtomicU64,
     /// Of these, how many had been let in at `since`.
     let_in: AtomicU64,
     since: AtomicU64,
@@ -61,14 +61,14 @@ impl Door {
 
     /// Only the home reactor sets the pace. What another one reads meanwhile may be of both paces, until it looks again.
     fn set(&self, pace: Pace, now: Nanos) {
-        let (before, taken) = (self.pace().interval, self.taken.load(Ordering::Relaxed));
+        let (before, came) = (self.pace().interval, self.came.load(Ordering::Relaxed));
         if before != pace.interval {
             let (let_in, since) = match before {
-                Nanos::ZERO => (taken, now),
+                Nanos::ZERO => (came, now),
                 _ => self.let_in_by(before, now),
             };
             // A door that nobody used lets nobody in faster for that.
-            let (let_in, since) = if let_in < taken { (let_in, since) } else { (taken, now) };
+            let (let_in, since) = if let_in < came { (let_in, since) } else { (came, now) };
             self.let_in.store(let_in, Ordering::Relaxed);
             self.since.store(since.0, Ordering::Relaxed);
         }
@@ -84,35 +84,36 @@ impl Door {
         (self.let_in.load(Ordering::Relaxed) + more, since + interval * more)
     }
 
-    /// The place behind all that are taken.
-    fn queue(&self, blocks: u64, now: Nanos) -> Place<'_> {
+    /// A writer comes, behind all that came before.
+    fn comes(&self, blocks: u64, now: Nanos) -> AtDoor<'_> {
         let Pace { delay, interval, period } = self.pace();
         let longest = LONGEST.max(period * 2);
         let delay = delay * blocks;
-        let mut place = Place { door: self, at: 0, latest: now.saturating_add(longest), delay, is_through: false };
+        let mut writer =
+            AtDoor { door: self, before: 0, latest: now.saturating_add(longest), delay, is_through: false };
         if interval != Nanos::ZERO {
             let (let_in, _) = self.let_in_by(interval, now);
-            let begin = |taken: u64| taken.clamp(let_in, let_in + longest.0 / interval.0);
-            let after = |taken| Some(begin(taken) + blocks);
-            place.at = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).map_or(0, begin);
+            let begin = |came: u64| came.clamp(let_in, let_in + longest.0 / interval.0);
+            let after = |came| Some(begin(came) + blocks);
+            writer.before = self.came.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).map_or(0, begin);
         }
-        place
+        writer
     }
 
-    /// When the block at this place is let in.
-    fn opens(&self, at: u64) -> Nanos {
+    /// When the block is let in that comes behind so many.
+    fn opens(&self, before: u64) -> Nanos {
         let Pace { interval, period, .. } = self.pace();
-        let before = at.saturating_sub(self.let_in.load(Ordering::Relaxed));
-        let turn = self.since.load(Ordering::Relaxed).saturating_add(interval.0.saturating_mul(before));
+        let still = before.saturating_sub(self.let_in.load(Ordering::Relaxed));
+        let turn = self.since.load(Ordering::Relaxed).saturating_add(interval.0.saturating_mul(still));
         if interval == Nanos::ZERO { Nanos::ZERO } else { Nanos(turn - turn.checked_rem(period.0).unwrap_or(0)) }
     }
 }
 
-/// A writer's place at a door.
-pub(crate) struct Place<'a> {
+/// A writer at a door.
+pub(crate) struct AtDoor<'a> {
     door: &'a Door,
-    /// Blocks before it, since the array was opened.
-    at: u64,
+    /// Blocks that came before.
+    before: u64,
     /// When it is let in at the latest.
     latest: Nanos,
     /// What it waits beyond the door.
@@ -120,10 +121,10 @@ pub(crate) struct Place<'a> {
     is_through: bool,
 }
 
-impl Place<'_> {
+impl AtDoor<'_> {
     /// How long to wait before looking again; `None`: let in.
     pub(crate) fn wait(&mut self, now: Nanos) -> Option<Nanos> {
-        let opens = self.door.opens(self.at).min(self.latest);
+        let opens = self.door.opens(self.before).min(self.latest);
         if opens > now && !self.is_through {
             // The pace may change: whoever waits looks again when an eighth of the time is over.
             let left = opens.since(now);
@@ -169,13 +170,13 @@ impl Admission {
         self.any_is_shut.store(!self.doors.iter().all(Door::is_open), Ordering::Relaxed);
     }
 
-    /// The place of a writer of so many blocks, who names a medium or takes any: that where he waits least. The same where no group is on
-    /// the medium that he names. `None`: no group is there.
-    pub(crate) fn queue(&self, blocks: u64, medium: Option<Medium>, now: Nanos) -> Option<Place<'_>> {
+    /// A writer of so many blocks comes, who names a medium or takes any: that where he waits least. The same where no group is on the medium
+    /// that he names. `None`: no group is there.
+    pub(crate) fn comes(&self, blocks: u64, medium: Option<Medium>, now: Nanos) -> Option<AtDoor<'_>> {
         let is_there = |door: &&Door| door.is_there.load(Ordering::Relaxed);
         let its = medium.map(|medium| &self.doors[medium.index()]).filter(is_there);
         let least = || self.doors.iter().filter(is_there).min_by_key(|door| (door.pace().interval, door.pace().delay));
-        Some(its.or_else(least)?.queue(blocks, now))
+        Some(its.or_else(least)?.comes(blocks, now))
     }
 }
 
@@ -185,9 +186,9 @@ mod tests {
 
     /// How long a writer waits from `now` on, if the pace stays.
     fn wait(admission: &Admission, blocks: u64, medium: Option<Medium>, now: Nanos) -> Nanos {
-        let mut place = admission.queue(blocks, medium, now).expect("there is a group");
+        let mut writer = admission.comes(blocks, medium, now).expect("there is a group");
         let mut until = now;
-        while let Some(wait) = place.wait(until) {
+        while let Some(wait) = writer.wait(until) {
             assert!(wait > Nanos::ZERO);
             until += wait;
         }
@@ -220,20 +221,20 @@ mod tests {
     #[test]
     fn who_waits_already_has_the_new_pace() {
         let admission = at_interval(Nanos::millis(1), NOW);
-        let mut places: Vec<_> = (0..8).map(|_| admission.queue(1, None, NOW).expect("it is there")).collect();
+        let mut writers: Vec<_> = (0..8).map(|_| admission.comes(1, None, NOW).expect("it is there")).collect();
         let later = NOW + Nanos::millis(2);
         set_interval(&admission, Nanos::micros(10), later);
-        let opens: Vec<_> = places.iter().map(|place| place.door.opens(place.at).since(NOW).0 / 1000).collect();
+        let opens: Vec<_> = writers.iter().map(|writer| writer.door.opens(writer.before).since(NOW).0 / 1000).collect();
         assert_eq!(opens, [2000, 2000, 2000, 2010, 2020, 2030, 2040, 2050]);
         assert_eq!(wait(&admission, 1, None, later), Nanos::micros(60), "behind these");
         // As fast as it may change, as much goes through as the paces give.
         for step in 1..=4 {
             set_interval(&admission, Nanos::micros(10 + step % 2), later + Nanos::micros(5 * step));
         }
-        assert_eq!(places[4].wait(later + Nanos::micros(20)), None);
-        assert_eq!(places[5].wait(later + Nanos::micros(20)), Some(Nanos::micros(10)));
+        assert_eq!(writers[4].wait(later + Nanos::micros(20)), None);
+        assert_eq!(writers[5].wait(later + Nanos::micros(20)), Some(Nanos::micros(10)));
         set_interval(&admission, Nanos::ZERO, later + Nanos::micros(20));
-        assert!(places.iter_mut().all(|place| place.wait(later + Nanos::micros(20)).is_none()), "the door is open");
+        assert!(writers.iter_mut().all(|writer| writer.wait(later + Nanos::micros(20)).is_none()), "the door is open");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use cygnus_format::Discard;
-use cygnus_types::{BLOCK, ByteSize, Lba, Nanos};
+use cygnus_types::{BLOCK, ByteSize, Lba};
 
 use crate::error::VolumeError;
 use crate::hybrid::promote::Promoter;
@@ -250,8 +250,10 @@ impl Reactor {
     pub(crate) async fn wait_to_be_let_in(&self, volume: &VolumeState, blocks: usize) {
         let admission = &self.shared.admission;
         if !admission.is_open() {
-            let Some(mut place) = admission.queue(blocks as u64, volume.constraint.medium(), self.rt.now()) else { return };
-            while let Some(wait) = place.wait(self.rt.now()) {
+            let Some(mut writer) = admission.comes(blocks as u64, volume.constraint.medium(), self.rt.now()) else {
+                return;
+            };
+            while let Some(wait) = writer.wait(self.rt.now()) {
                 self.rt.sleep(wait).await;
             }
         }

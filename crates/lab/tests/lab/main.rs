@@ -8,6 +8,7 @@ mod experiments;
 mod greedy;
 mod in_place;
 mod mistakes;
+mod pace;
 mod replay;
 mod same_bytes;
 mod sweep;
