@@ -100,6 +100,14 @@ impl Shared {
         (!self.cut.get()).then(|| self.last_answer.get().since(self.start))
     }
 
+    /// Says what whoever reads the numbers must know; once, if clients of one name have the same to say.
+    fn remark(&self, remark: String) {
+        let mut remarks = self.remarks.borrow_mut();
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+
     fn number(&self, name: &str) -> u16 {
         let mut names = self.names.borrow_mut();
         let at = names.iter().position(|known| known == name).unwrap_or_else(|| {
@@ -125,6 +133,8 @@ struct Client {
     barrier: Cell<bool>,
     /// When the operation under way began.
     operation: Cell<Option<Nanos>>,
+    /// It has asked for parts of blocks of an array that knows whole ones only.
+    parts_of_blocks: Cell<bool>,
     changed: Event,
     start: Nanos,
     end: Nanos,
@@ -149,6 +159,7 @@ pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn So
         outstanding: Cell::new(0),
         barrier: Cell::new(false),
         operation: Cell::new(None),
+        parts_of_blocks: Cell::new(false),
         changed: Event::new(),
         start,
         end,
@@ -194,6 +205,16 @@ impl Client {
         self.shared.worker_ended(self.phase);
     }
 
+    fn note_parts_of_blocks(&self) {
+        if !self.parts_of_blocks.replace(true) {
+            let name = self.shared.names.borrow()[usize::from(self.name)].clone();
+            let remark = format!(
+                "{name}: asks for parts of blocks, for which this array reads and writes the whole blocks of 4 KiB"
+            );
+            self.shared.remark(remark);
+        }
+    }
+
     async fn send(&self, way: Way, payload: u64) {
         if let Some(link) = &self.shared.link {
             link.send(&self.seat.rt, way, payload).await;
@@ -202,16 +223,19 @@ impl Client {
 
     async fn carry_out(&self, request: &Request) -> Result<(), RequestError> {
         let Seat { reactor, rt, store } = &*self.seat;
-        let (offset, len) = (request.offset, request.len as usize);
+        let (offset, len) = store.covering(request.offset, request.len);
+        if (offset, len) != (request.offset, request.len) {
+            self.note_parts_of_blocks();
+        }
         let carries = |kind, payload| if request.kind == kind { payload } else { 0 };
         self.send(Way::ToArray, carries(Kind::Write, u64::from(request.len))).await;
         self.shared.world.charge(*reactor, self.shared.per_request);
         match request.kind {
-            Kind::Read => store.read(offset, rt.alloc(len).full()).await?,
-            Kind::Write => self.write(request).await?,
+            Kind::Read => store.read(offset, rt.alloc(len as usize).full()).await?,
+            Kind::Write => self.write(offset, len).await?,
             Kind::Flush => self.flush().await?,
-            Kind::Trim => store.trim(offset, u64::from(request.len)).await?,
-            Kind::WriteZeroes => store.write_zeroes(offset, u64::from(request.len)).await?,
+            Kind::Trim => store.trim(request.offset, u64::from(request.len)).await?,
+            Kind::WriteZeroes => store.write_zeroes(offset, u64::from(len)).await?,
         }
         if request.fua {
             self.flush().await?;
@@ -220,15 +244,14 @@ impl Client {
         Ok(())
     }
 
-    async fn write(&self, request: &Request) -> Result<(), RequestError> {
+    async fn write(&self, offset: u64, len: u32) -> Result<(), RequestError> {
         let Seat { rt, store, .. } = &*self.seat;
-        let (offset, len) = (request.offset, request.len as usize);
         if let Some(cache) = &self.shared.cache {
-            return cache.write(offset, request.len).await;
+            return cache.write(offset, len).await;
         }
         let terms = store.terms(offset);
-        if !zeros::of_len(len).is_some_and(|data| store.try_write(offset, data)) {
-            store.write(offset, blank(rt, len)).await?;
+        if !zeros::of_len(len as usize).is_some_and(|data| store.try_write(offset, data)) {
+            store.write(offset, blank(rt, len as usize)).await?;
         }
         match terms {
             Some(terms) => store.answerable(offset, terms).await,
@@ -304,6 +327,8 @@ impl Client {
 
     fn count(&self, request: &Request, issued: Nanos, role: Option<Role>) {
         let now = self.seat.rt.precise_now();
+        // Requests for blocks that nobody wrote keep no device busy.
+        self.shared.world.gets_on();
         let latency = now.since(issued);
         self.shared.last_answer.set(self.shared.last_answer.get().max(now));
         let mut tally = self.shared.tally.borrow_mut();

@@ -117,3 +117,14 @@ fn volumes_that_make_no_sense_are_refused() {
     let across = "[volume]\nsize = \"32MiB\"\n[[volume.next]]\nsize = \"96MiB\"\n";
     assert!(two_volumes(across).is_ok(), "a job may be in several volumes");
 }
+
+#[test]
+fn reads_of_what_nobody_wrote_go_on_for_ever() {
+    // No device is busy and no core is modelled: a turn in a hundred nanoseconds, more than a million of them.
+    let text = "name = \"blank\"\n[devices]\npreset = \"null\"\ncapacity = \"512MiB\"\n\
+                [[array]]\npreset = \"log-raid\"\nraid = \"2+1\"\nsegment = \"1MiB\"\n[volume]\nsize = \"256MiB\"\n\
+                [[workload.fio]]\nread = 100\n[run]\nduration = \"110ms\"\nsample = \"50ms\"\n";
+    let scenario = Scenario::parse("blank.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert!(outcome.requests > 1_000_000, "{}", outcome.requests);
+}
