@@ -7,11 +7,15 @@ use cygnus_types::counted;
 use crate::topology::{Kind, ROOT, Topology};
 use crate::wires::{Carrier, Wires};
 
-const COLUMN: u32 = 190;
 const ROW: u32 = 18;
 const MARGIN: u32 = 20;
-const BOX: u32 = 110;
+/// Between a box and the next column's, for what is written on links.
+const GAP: u32 = 80;
+const NARROWEST: u32 = 110;
 const HEIGHT: u32 = 14;
+/// Widths of a letter in boxes and in the heading: most letters of most fonts are narrower.
+const LETTER: u32 = 6;
+const LARGE_LETTER: u32 = 8;
 
 /// A node's place: its column and, in half rows, its middle.
 struct Place {
@@ -19,25 +23,36 @@ struct Place {
     middle: u32,
 }
 
+/// How wide boxes are, and how far from the root complex each node is.
+struct Plan {
+    width: u32,
+    depths: Vec<u32>,
+}
+
+fn letters(text: &str) -> u32 {
+    text.chars().count() as u32
+}
+
 impl Topology {
     /// Draws it: the root complex on the left, links with their width and generation or their rate, endpoints with their modules. The
     /// share of time for which a cluster's bus was taken, from 0 to 1, colours it from white to red; `None` leaves all white.
     pub fn to_svg(&self, loads: Option<&[f64]>) -> String {
-        let depths = self.depths();
-        let columns = depths.iter().max().map_or(1, |deepest| deepest + 1);
-        let (width, height) =
-            (MARGIN * 2 + (columns - 1) * COLUMN + BOX, MARGIN * 3 + self.clusters.len() as u32 * ROW);
+        let plan = self.plan();
+        let heading = self.heading(loads.is_some());
+        let deepest = plan.depths.iter().max().copied().unwrap_or(0);
+        let width = (deepest * (plan.width + GAP) + plan.width).max(letters(&heading) * LARGE_LETTER) + MARGIN * 2;
+        let height = MARGIN * 3 + self.clusters.len() as u32 * ROW;
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
              font-family=\"sans-serif\" font-size=\"10\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
              <text x=\"{MARGIN}\" y=\"{MARGIN}\" font-size=\"13\">{}</text>\n",
-            escaped(&self.heading(loads.is_some()))
+            escaped(&heading)
         );
         for node in 1..self.nodes.len() {
-            self.draw_link(&mut out, node, &depths);
+            self.draw_link(&mut out, node, &plan);
         }
         for node in 0..self.nodes.len() {
-            self.draw_node(&mut out, node, &depths, loads);
+            self.draw_node(&mut out, node, &plan, loads);
         }
         out + "</svg>\n"
     }
@@ -46,6 +61,22 @@ impl Topology {
         let colours =
             if is_coloured { ": from white, whose bus was idle, to red, whose bus was always taken" } else { "" };
         format!("{}{colours}", self.name)
+    }
+
+    fn plan(&self) -> Plan {
+        let longest = (0..self.nodes.len()).map(|node| letters(&self.label(node))).max().unwrap_or(0);
+        Plan { width: (longest * LETTER + 8).max(NARROWEST), depths: self.depths() }
+    }
+
+    /// What stands in a node's box.
+    fn label(&self, node: usize) -> String {
+        let about = &self.nodes[node];
+        let what = match about.kind {
+            Kind::Root => format!("queue {}", self.root.queue),
+            Kind::Switch { buffer, .. } => format!("buffer {buffer}"),
+            Kind::Endpoint { cluster } => counted(self.clusters[cluster as usize].modules, "module").to_string(),
+        };
+        format!("{}, {what}", about.name)
     }
 
     /// Links between each node and the root complex.
@@ -61,15 +92,16 @@ impl Topology {
         (0..self.nodes.len()).map(depth).collect()
     }
 
-    fn place(&self, node: usize, depths: &[u32]) -> Place {
+    fn place(&self, node: usize, plan: &Plan) -> Place {
         let clusters = &self.nodes[node].clusters;
-        Place { column: MARGIN + depths[node] * COLUMN, middle: MARGIN * 2 + (clusters.start + clusters.end) * ROW / 2 }
+        let column = MARGIN + plan.depths[node] * (plan.width + GAP);
+        Place { column, middle: MARGIN * 2 + (clusters.start + clusters.end) * ROW / 2 }
     }
 
-    fn draw_link(&self, out: &mut String, node: usize, depths: &[u32]) {
+    fn draw_link(&self, out: &mut String, node: usize, plan: &Plan) {
         let link = &self.links[self.nodes[node].uplink as usize];
-        let (from, to) = (self.place(link.upper as usize, depths), self.place(node, depths));
-        let (x1, x2) = (from.column + BOX, to.column);
+        let (from, to) = (self.place(link.upper as usize, plan), self.place(node, plan));
+        let (x1, x2) = (from.column + plan.width, to.column);
         let (wires, name) = (link.wires.label(), &link.name);
         writeln!(
             out,
@@ -85,26 +117,22 @@ impl Topology {
         .expect("strings take text");
     }
 
-    fn draw_node(&self, out: &mut String, node: usize, depths: &[u32], loads: Option<&[f64]>) {
-        let Place { column, middle } = self.place(node, depths);
-        let about = &self.nodes[node];
-        let (label, fill) = match about.kind {
-            Kind::Root => (format!("{}, queue {}", about.name, self.root.queue), "#cfe0f5".into()),
-            Kind::Switch { buffer, .. } => (format!("{}, buffer {buffer}", about.name), "#dfeedd".into()),
-            Kind::Endpoint { cluster } => {
-                let load = loads.map_or(0.0, |loads| loads[cluster as usize].clamp(0.0, 1.0));
-                let modules = self.clusters[cluster as usize].modules;
-                (format!("{}, {}", about.name, counted(modules, "module")), heat(load))
-            }
+    fn draw_node(&self, out: &mut String, node: usize, plan: &Plan, loads: Option<&[f64]>) {
+        let Place { column, middle } = self.place(node, plan);
+        let fill = match self.nodes[node].kind {
+            Kind::Root => "#cfe0f5".into(),
+            Kind::Switch { .. } => "#dfeedd".into(),
+            Kind::Endpoint { cluster } => heat(loads.map_or(0.0, |loads| loads[cluster as usize].clamp(0.0, 1.0))),
         };
         writeln!(
             out,
-            "<rect x=\"{column}\" y=\"{}\" width=\"{BOX}\" height=\"{HEIGHT}\" rx=\"2\" fill=\"{fill}\" stroke=\"#333\"/>\
+            "<rect x=\"{column}\" y=\"{}\" width=\"{}\" height=\"{HEIGHT}\" rx=\"2\" fill=\"{fill}\" stroke=\"#333\"/>\
              <text x=\"{}\" y=\"{}\">{}</text>",
             middle - HEIGHT / 2,
+            plan.width,
             column + 4,
             middle + 4,
-            escaped(&label)
+            escaped(&self.label(node))
         )
         .expect("strings take text");
     }
@@ -140,6 +168,28 @@ mod tests {
         assert_eq!(svg.matches("<line ").count(), 2 + 6);
         assert!(svg.contains("#ffffff") && svg.contains("#ff8080") && svg.matches("#ff0000").count() == 2);
         assert_eq!(svg.matches('<').count(), svg.matches('>').count());
+    }
+
+    #[test]
+    fn texts_have_room() {
+        let long = "a switch that somebody gave a long name";
+        let text = format!(
+            "name = \"t\"\n[root]\nname = \"r\"\n[[switch]]\nname = \"{long}\"\n[[endpoint]]\nname = \"e\"\n\
+             [[link]]\nname = \"a\"\nup = \"r\"\ndown = \"{long}\"\n[[link]]\nname = \"b\"\nup = \"{long}\"\ndown = \"e\"\n"
+        );
+        let topology = Topology::parse("t", &text).unwrap();
+        let number = |svg: &str, after: &str| -> u32 {
+            let (_, rest) = svg.split_once(after).expect("it is there");
+            rest.split('"').next().and_then(|number| number.parse().ok()).expect("it is a number")
+        };
+        let svg = topology.to_svg(None);
+        let boxes: Vec<_> = svg.lines().filter(|line| line.starts_with("<rect x=")).collect();
+        let ends: Vec<_> = boxes.iter().map(|at| (number(at, "x=\""), number(at, " width=\""))).collect();
+        assert!(ends[1].1 >= letters(&topology.label(1)) * LETTER, "the switch's name fits into its box: {svg}");
+        assert!(ends.windows(2).all(|two| two[0].0 + two[0].1 + GAP <= two[1].0), "boxes stand apart: {svg}");
+        let coloured = Topology::from_shorthand("1x1").unwrap().to_svg(Some(&[0.5]));
+        let heading = Topology::from_shorthand("1x1").unwrap().heading(true);
+        assert!(number(&coloured, "width=\"") >= MARGIN + letters(&heading) * LARGE_LETTER, "the heading is whole");
     }
 
     #[test]

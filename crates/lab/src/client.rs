@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     cut: Cell<bool>,
     /// When the last request was answered.
     last_answer: Cell<Nanos>,
+    /// From the end of the first client's ramp to when the last client ended, by itself or by its own duration.
+    asked: Cell<Option<(Nanos, Nanos)>>,
     failure: Cell<Option<RequestError>>,
     /// Workers of all clients that have not ended, by phase.
     running: RefCell<BTreeMap<Option<u16>, usize>>,
@@ -54,6 +56,7 @@ impl Shared {
             remarks: RefCell::default(),
             cut: Cell::new(false),
             last_answer: Cell::new(start),
+            asked: Cell::new(None),
             failure: Cell::new(None),
             running: RefCell::default(),
             ended: Event::new(),
@@ -100,6 +103,26 @@ impl Shared {
         (!self.cut.get()).then(|| self.last_answer.get().since(self.start))
     }
 
+    /// What was measured: from the end of the ramp, the clients' own ones too, until the run or all its clients ended.
+    pub fn measured(&self) -> (Nanos, Nanos) {
+        let (from, until) = self.asked.get().unwrap_or((self.measured_from, self.end));
+        (from, until.min(self.end).max(from))
+    }
+
+    /// A client that is measured from then on asks for something until then.
+    fn asks(&self, from: Nanos, until: Nanos) {
+        let (first, last) = self.asked.get().unwrap_or((from, until));
+        self.asked.set(Some((first.min(from), last.max(until))));
+    }
+
+    /// Says what whoever reads the numbers must know; once, if clients of one name have the same to say.
+    fn remark(&self, remark: String) {
+        let mut remarks = self.remarks.borrow_mut();
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+
     fn number(&self, name: &str) -> u16 {
         let mut names = self.names.borrow_mut();
         let at = names.iter().position(|known| known == name).unwrap_or_else(|| {
@@ -108,6 +131,14 @@ impl Shared {
         });
         u16::try_from(at).expect("a workload has fewer than 65536 sources")
     }
+}
+
+/// When a request was to begin, and when it did. In an open loop it may have to wait until the depth has room for it: latency counts from
+/// when it was due, but what is done in a time is what began in it. Else a client that lags would be told to be slower than it is, by all that
+/// was due within the ramp and done after it.
+struct Issued {
+    due: Nanos,
+    begun: Nanos,
 }
 
 /// One client.
@@ -125,6 +156,10 @@ struct Client {
     barrier: Cell<bool>,
     /// When the operation under way began.
     operation: Cell<Option<Nanos>>,
+    /// It has asked for parts of blocks of an array that knows whole ones only.
+    parts_of_blocks: Cell<bool>,
+    /// Its rate was not kept, by more than a hundredth of its time.
+    is_behind: Cell<bool>,
     changed: Event,
     start: Nanos,
     end: Nanos,
@@ -149,6 +184,8 @@ pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn So
         outstanding: Cell::new(0),
         barrier: Cell::new(false),
         operation: Cell::new(None),
+        parts_of_blocks: Cell::new(false),
+        is_behind: Cell::new(false),
         changed: Event::new(),
         start,
         end,
@@ -169,18 +206,18 @@ impl Client {
             self.seat.rt.sleep_until(self.start).await;
         }
         while let Some(request) = self.take().await {
-            let issued = self.issue(&request).await;
+            let Issued { due: issued, begun } = self.issue(&request).await;
             if issued >= self.end {
                 // Whoever waits for it, or behind it, must not wait for ever: a flush may have waited past the end itself.
                 self.finish(&request);
-                self.shared.cut.set(true);
+                self.was_cut();
                 break;
             }
             let role = (request.kind == Kind::Read).then(|| self.seat.store.role_at(request.offset)).flatten();
             let result = self.carry_out(&request).await;
             self.finish(&request);
             match result {
-                Ok(()) => self.count(&request, issued, role),
+                Ok(()) => self.count(&request, issued, begun >= self.measured_from, role),
                 Err(error) => {
                     self.shared.failure.set(Some(error));
                     break;
@@ -194,6 +231,16 @@ impl Client {
         self.shared.worker_ended(self.phase);
     }
 
+    fn note_parts_of_blocks(&self) {
+        if !self.parts_of_blocks.replace(true) {
+            let name = self.called();
+            let remark = format!(
+                "{name}: asks for parts of blocks, for which this array reads and writes the whole blocks of 4 KiB"
+            );
+            self.shared.remark(remark);
+        }
+    }
+
     async fn send(&self, way: Way, payload: u64) {
         if let Some(link) = &self.shared.link {
             link.send(&self.seat.rt, way, payload).await;
@@ -202,16 +249,19 @@ impl Client {
 
     async fn carry_out(&self, request: &Request) -> Result<(), RequestError> {
         let Seat { reactor, rt, store } = &*self.seat;
-        let (offset, len) = (request.offset, request.len as usize);
+        let (offset, len) = store.covering(request.offset, request.len);
+        if (offset, len) != (request.offset, request.len) {
+            self.note_parts_of_blocks();
+        }
         let carries = |kind, payload| if request.kind == kind { payload } else { 0 };
         self.send(Way::ToArray, carries(Kind::Write, u64::from(request.len))).await;
         self.shared.world.charge(*reactor, self.shared.per_request);
         match request.kind {
-            Kind::Read => store.read(offset, rt.alloc(len).full()).await?,
-            Kind::Write => self.write(request).await?,
+            Kind::Read => store.read(offset, rt.alloc(len as usize).full()).await?,
+            Kind::Write => self.write(offset, len).await?,
             Kind::Flush => self.flush().await?,
-            Kind::Trim => store.trim(offset, u64::from(request.len)).await?,
-            Kind::WriteZeroes => store.write_zeroes(offset, u64::from(request.len)).await?,
+            Kind::Trim => store.trim(request.offset, u64::from(request.len)).await?,
+            Kind::WriteZeroes => store.write_zeroes(offset, u64::from(len)).await?,
         }
         if request.fua {
             self.flush().await?;
@@ -220,15 +270,14 @@ impl Client {
         Ok(())
     }
 
-    async fn write(&self, request: &Request) -> Result<(), RequestError> {
+    async fn write(&self, offset: u64, len: u32) -> Result<(), RequestError> {
         let Seat { rt, store, .. } = &*self.seat;
-        let (offset, len) = (request.offset, request.len as usize);
         if let Some(cache) = &self.shared.cache {
-            return cache.write(offset, request.len).await;
+            return cache.write(offset, len).await;
         }
         let terms = store.terms(offset);
-        if !zeros::of_len(len).is_some_and(|data| store.try_write(offset, data)) {
-            store.write(offset, blank(rt, len)).await?;
+        if !zeros::of_len(len as usize).is_some_and(|data| store.try_write(offset, data)) {
+            store.write(offset, blank(rt, len as usize)).await?;
         }
         match terms {
             Some(terms) => store.answerable(offset, terms).await,
@@ -252,13 +301,33 @@ impl Client {
         }
     }
 
+    /// Time ended it before it had asked for everything.
+    fn was_cut(&self) {
+        self.shared.cut.set(true);
+        self.shared.asks(self.measured_from, self.end);
+        let arrival = self.ahead.get().and_then(|next| next.arrival);
+        let behind = arrival.map_or(Nanos::ZERO, |arrival| self.end.since(self.start + arrival));
+        if behind.0 > self.end.since(self.start).0 / 100 && !self.is_behind.replace(true) {
+            let name = self.called();
+            self.shared.remark(format!(
+                "{name}: the rate was not kept: the next request was {behind} late in the end, with {} under way at once, so latencies say how long \
+                 the run was",
+                self.source.borrow().depth()
+            ));
+        }
+    }
+
+    fn called(&self) -> String {
+        self.shared.names.borrow()[usize::from(self.name)].clone()
+    }
+
     /// The next request, once no barrier stands before it.
     async fn take(&self) -> Option<Request> {
         if self.barrier.get() {
             self.until(|| !self.barrier.get()).await;
         }
         if self.seat.rt.now() >= self.end {
-            self.shared.cut.set(true);
+            self.was_cut();
             return None;
         }
         let request = self.next()?;
@@ -281,15 +350,15 @@ impl Client {
         Some(request)
     }
 
-    /// Waits for the request's arrival; says when it was issued. In an open loop that is when it arrived, however late
-    /// there was room for it.
-    async fn issue(&self, request: &Request) -> Nanos {
-        let Some(arrival) = request.arrival else { return self.seat.rt.precise_now() };
-        let at = self.start + arrival;
-        if at < self.end {
-            self.seat.rt.sleep_until(at).await;
+    /// Waits for the request's arrival; says when it was due and when it began.
+    async fn issue(&self, request: &Request) -> Issued {
+        let now = self.seat.rt.precise_now();
+        let Some(arrival) = request.arrival else { return Issued { due: now, begun: now } };
+        let due = self.start + arrival;
+        if due < self.end {
+            self.seat.rt.sleep_until(due).await;
         }
-        at
+        Issued { due, begun: due.max(now) }
     }
 
     fn finish(&self, request: &Request) {
@@ -302,13 +371,16 @@ impl Client {
         }
     }
 
-    fn count(&self, request: &Request, issued: Nanos, role: Option<Role>) {
+    fn count(&self, request: &Request, issued: Nanos, measured: bool, role: Option<Role>) {
         let now = self.seat.rt.precise_now();
+        // Requests for blocks that nobody wrote keep no device busy.
+        self.shared.world.gets_on();
         let latency = now.since(issued);
         self.shared.last_answer.set(self.shared.last_answer.get().max(now));
+        self.shared.asks(self.measured_from, now);
         let mut tally = self.shared.tally.borrow_mut();
         let key = Key { client: self.name, job: request.job, kind: request.kind };
-        let (bytes, measured) = (u64::from(request.len), issued >= self.measured_from);
+        let bytes = u64::from(request.len);
         tally.count(key, bytes, latency, measured);
         if let Some(role) = role.filter(|_| measured) {
             tally.count_read(request.job, role, bytes, latency);

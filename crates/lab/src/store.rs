@@ -220,6 +220,19 @@ impl Store {
         }
     }
 
+    /// What of it is read or written when a client asks for that range: arrays that update in place know whole blocks only, as md's
+    /// parity levels do.
+    pub fn covering(&self, offset: u64, len: u32) -> (u64, u32) {
+        match self {
+            Store::Log { .. } => (offset, len),
+            Store::InPlace { .. } => {
+                let begins = offset / BLOCK as u64 * BLOCK as u64;
+                let ends = (offset + u64::from(len)).next_multiple_of(BLOCK as u64);
+                (begins, (ends - begins) as u32)
+            }
+        }
+    }
+
     /// Reads and forgets.
     pub async fn read(&self, offset: u64, into: BufSlice) -> Result<(), RequestError> {
         match self {

@@ -275,6 +275,11 @@ impl State {
         Ok(())
     }
 
+    /// Those who only yield are no stall yet.
+    pub(crate) fn gets_on(&mut self) {
+        self.spinning = 0;
+    }
+
     /// A modelled core's turn is over: time passes for it, and the devices work meanwhile.
     pub(crate) fn end_turn(&mut self, port: usize) {
         self.spinning = 0;

@@ -133,6 +133,11 @@ impl World {
         state.ports[port].core.charge(work);
     }
 
+    /// Says that something came of the turns so far, though no device had a part in it: those who only yield are no stall yet.
+    pub fn gets_on(&self) {
+        self.0.borrow_mut().gets_on();
+    }
+
     /// Time for which a reactor's core has worked; zero if it is not modelled.
     pub fn cpu_busy(&self, reactor: ReactorId) -> Nanos {
         let state = self.0.borrow();

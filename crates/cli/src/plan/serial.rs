@@ -51,7 +51,9 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
     let parity = args.raid.map_or(args.parity.unwrap_or(0), |raid| raid.parity);
     // Section 2: more than one front-end drive if one is slower than the network.
     let enough = ((args.network.0 / drive.write_rate).ceil() as u32).max(1);
-    let data = args.raid.map_or(enough, |raid| u32::from(raid.data));
+    // No wider than the drives at hand allow: that they are too slow is an answer.
+    let widest = args.devices.map_or(enough, |devices| (devices / FEWEST).saturating_sub(u32::from(parity)).max(1));
+    let data = args.raid.map_or(enough.min(widest), |raid| u32::from(raid.data));
     possible(FEWEST, data, u32::from(parity))?;
     let width = data + u32::from(parity);
     let array = |groups| SerialArray { device: drive, groups, data };

@@ -72,7 +72,7 @@ pub fn page(sections: &[Section], calibration: &str, from: &Provenance, results:
          published.</p>\n"
         .into());
     say("<p>Drives here are smaller than the paper's, and so are their caches and all times that go with their size. So that this decides no verdict, an experiment may be \
-         run at a second scale, with drives half as large again: then a check holds if it does so at both, is undecided where they differ, and a part that \
+         run at a second scale, with drives half as large too: then a check holds if it does so at both, is undecided where they differ, and a part that \
          holds at one of them only is not reproduced. \"Not run\" in the table above is a verdict of one scale; \"none\" has nothing that \
          a scale would change, or runs drives of two sizes as it is.</p>\n"
         .into());
@@ -159,7 +159,11 @@ fn overview(sections: &[Section]) -> String {
         };
         let second = run.as_ref().map_or_else(String::new, |(run, _)| second_scale(run));
         let title = escape(title);
-        let id = if run.is_some() { format!("<a href=\"#{id}\">{id}</a>") } else { (*id).to_owned() };
+        // Other tables lead to what was not run as well: this line is all that there is of it.
+        let id = match run {
+            Some(_) => format!("<a href=\"#{id}\">{id}</a>"),
+            None => format!("<span id=\"{id}\">{id}</span>"),
+        };
         writeln!(
             out,
             "<tr><td>{id}</td><td>{title}</td><td class=\"{class}\">{word}</td>\

@@ -43,3 +43,24 @@ fn small_writes_cost_what_their_level_says() {
     assert!(log.array_write_amplification_milli < 1300, "full stripes and headers: {log:?}");
     assert!(log.write_bytes_per_second > 2 * raid5.write_bytes_per_second);
 }
+
+#[test]
+fn parts_of_blocks_cost_whole_ones_and_that_is_told() {
+    let aligned = SCENARIO.replace("depth = 32", "read = 50\nrate = { iops = 20000 }\nblock-size = \"SIZE\"");
+    let played = |size: &str, which| {
+        let text = aligned.replace("SIZE", size);
+        let scenario = Scenario::parse("parts.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+        run(&scenario, which, 1, |_| {}).unwrap_or_else(|error| panic!("{size}: {error}"))
+    };
+    let (parts, whole) = (played("512B", 0), played("4KiB", 0));
+    assert!(whole.remarks.is_empty() && parts.remarks.len() == 1, "{:?}", parts.remarks);
+    assert!(parts.remarks[0].contains("whole blocks of 4 KiB"), "{:?}", parts.remarks);
+    let bytes = |outcome: &Outcome| outcome.latency.iter().map(|row| row.bytes).sum::<u64>();
+    assert_eq!(bytes(&parts) * 8, bytes(&whole), "clients are given what they asked for");
+    let written = |outcome: &Outcome| outcome.devices.iter().map(|device| device.written_bytes).sum::<u64>();
+    assert!(
+        written(&parts).abs_diff(written(&whole)) < written(&whole) / 5,
+        "as much work as for the blocks around them"
+    );
+    assert!(played("512B", 2).remarks.is_empty(), "a log takes them as they are");
+}

@@ -32,7 +32,7 @@ pub(super) fn table(dropped: &[Dropped]) -> String {
 mod tests {
     use super::*;
     use crate::experiment::published::all_dropped;
-    use crate::experiment::{Provenance, page};
+    use crate::experiment::{EXPERIMENTS, Provenance, page};
 
     #[test]
     fn the_page_lists_each_line_that_is_judged_no_longer() {
@@ -44,6 +44,16 @@ mod tests {
             for text in [&line.series, &line.said, &line.day, &line.reason] {
                 assert!(page.contains(&escape(text)), "{text} is not on the page");
             }
+        }
+    }
+
+    #[test]
+    fn links_lead_somewhere_where_nothing_was_run() {
+        let from = Provenance { version: "1".into(), commit: "c".into() };
+        let sections: Vec<_> = EXPERIMENTS.iter().map(|one| (one.about().id, one.about().title, None)).collect();
+        let page = page(&sections, "", &from, "");
+        for place in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert_eq!(page.matches(&format!("id=\"{place}\"")).count(), 1, "{place}");
         }
     }
 
