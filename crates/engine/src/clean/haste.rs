@@ -74,12 +74,18 @@ impl<'a> Haste<'a> {
         self.reactor.is_home() && self.reactor.home().space.borrow().starving > 0
     }
 
-    /// Waits while clients read from the group, unless writers wait for space.
+    /// Whether a turn of the rotation would end too late if cleaning in the group went any slower.
+    fn is_late(&self, group: GroupId) -> bool {
+        self.reactor.shared.policies.front_end.rotates() && (!self.reactor.is_home() || self.is_full(group))
+    }
+
+    /// Waits while clients read from the group, unless writers wait for space or soon would.
     pub(crate) async fn give_way_to_reads(&self, group: GroupId) {
         let begun = self.reactor.rt.now();
         while self.reactor.shared.reads.under_way(group) > 0
             && !self.do_writers_wait()
             && self.reactor.shared.admission.delay() == Nanos::ZERO
+            && !self.is_late(group)
             && self.reactor.rt.now().since(begun) < LONGEST_YIELD
         {
             self.reactor.rt.sleep(LOOK).await;
