@@ -78,9 +78,9 @@ impl CleaningTurn {
         turns.filter(|&(cleaned, _)| cleaned == group).map(|(_, began)| began).next()
     }
 
-    /// How much cleaning must hurry, when the front-end has so many segments left for writers, and the next one so many already.
-    pub(crate) fn haste(&self, writable: u32, freed: u32) -> f64 {
-        Turn { writable, freed, to_free: self.to_free }.haste()
+    /// Segments that are still to be freed in the group.
+    pub(crate) fn to_free(&self) -> u32 {
+        self.to_free
     }
 
     /// What writers should take for a segment, when the front-end has so many left for them, and the next one so many already.

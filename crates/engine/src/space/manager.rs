@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use cygnus_format::{GroupState, Layout, PROTECTION_PAGE_FRAMES, checkpoint_pages};
-use cygnus_policy::{GroupView, Policies, destination, left_for_writers};
+use cygnus_policy::{GroupView, Policies, Turn, destination, left_for_writers};
 use cygnus_types::{GroupId, Medium, Nanos, ReactorId};
 
 use crate::autonomics::steering::Steering;
@@ -315,23 +315,29 @@ impl Space {
         }
     }
 
-    /// How much cleaning must hurry, from 0 to 1. There is all the time while the next front-end is clean and the one
-    /// after it is being cleaned.
+    /// How much cleaning must hurry, from 0 to 1, so that the next front-end is clean in time. There is all the time once it is, and not before
+    /// only because the cleaner is still at work elsewhere, as in the group that has just become the front-end.
     pub(crate) fn haste(&self, shared: &Shared) -> f64 {
         if !shared.policies.front_end.rotates() || self.is_starving() {
             return 1.0;
         }
         let released = self.views_when_released(shared);
-        match (released.get(self.front_end), self.next_in_its_turn(&released)) {
-            (Some(front_end), Some(next)) => self.turn.haste(front_end.left(), next.left()),
-            _ => 0.0,
-        }
+        let (Some(front_end), Some(next)) = (released.get(self.front_end), self.next(&released)) else { return 0.0 };
+        let to_free = match self.turn.group() == Some(next) {
+            true => self.turn.to_free(),
+            false => shared.policies.cleaning.still_to_free(&released[next]),
+        };
+        Turn { writable: front_end.left(), freed: released[next].left(), to_free }.haste()
     }
 
-    /// The next front-end, if that is the group that is being cleaned.
+    /// The group that comes behind the front-end.
+    fn next(&self, views: &[GroupView]) -> Option<usize> {
+        (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present())
+    }
+
+    /// The same, if it is the one that is being cleaned.
     fn next_in_its_turn<'v>(&self, views: &'v [GroupView]) -> Option<&'v GroupView> {
-        let next =
-            (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present())?;
+        let next = self.next(views)?;
         (self.turn.group() == Some(next)).then(|| &views[next])
     }
 
