@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     cut: Cell<bool>,
     /// When the last request was answered.
     last_answer: Cell<Nanos>,
+    /// From the end of the first client's ramp to when the last client ended, by itself or by its own duration.
+    asked: Cell<Option<(Nanos, Nanos)>>,
     failure: Cell<Option<RequestError>>,
     /// Workers of all clients that have not ended, by phase.
     running: RefCell<BTreeMap<Option<u16>, usize>>,
@@ -54,6 +56,7 @@ impl Shared {
             remarks: RefCell::default(),
             cut: Cell::new(false),
             last_answer: Cell::new(start),
+            asked: Cell::new(None),
             failure: Cell::new(None),
             running: RefCell::default(),
             ended: Event::new(),
@@ -98,6 +101,18 @@ impl Shared {
     /// Time from the start to the last answer, if every client came to the end of its requests.
     pub fn makespan(&self) -> Option<Nanos> {
         (!self.cut.get()).then(|| self.last_answer.get().since(self.start))
+    }
+
+    /// What was measured: from the end of the ramp, the clients' own ones too, until the run or all its clients ended.
+    pub fn measured(&self) -> (Nanos, Nanos) {
+        let (from, until) = self.asked.get().unwrap_or((self.measured_from, self.end));
+        (from, until.min(self.end).max(from))
+    }
+
+    /// A client that is measured from then on asks for something until then.
+    fn asks(&self, from: Nanos, until: Nanos) {
+        let (first, last) = self.asked.get().unwrap_or((from, until));
+        self.asked.set(Some((first.min(from), last.max(until))));
     }
 
     /// Says what whoever reads the numbers must know; once, if clients of one name have the same to say.
@@ -184,7 +199,7 @@ impl Client {
             if issued >= self.end {
                 // Whoever waits for it, or behind it, must not wait for ever: a flush may have waited past the end itself.
                 self.finish(&request);
-                self.shared.cut.set(true);
+                self.was_cut();
                 break;
             }
             let role = (request.kind == Kind::Read).then(|| self.seat.store.role_at(request.offset)).flatten();
@@ -275,13 +290,19 @@ impl Client {
         }
     }
 
+    /// Time ended it before it had asked for everything.
+    fn was_cut(&self) {
+        self.shared.cut.set(true);
+        self.shared.asks(self.measured_from, self.end);
+    }
+
     /// The next request, once no barrier stands before it.
     async fn take(&self) -> Option<Request> {
         if self.barrier.get() {
             self.until(|| !self.barrier.get()).await;
         }
         if self.seat.rt.now() >= self.end {
-            self.shared.cut.set(true);
+            self.was_cut();
             return None;
         }
         let request = self.next()?;
@@ -331,6 +352,7 @@ impl Client {
         self.shared.world.gets_on();
         let latency = now.since(issued);
         self.shared.last_answer.set(self.shared.last_answer.get().max(now));
+        self.shared.asks(self.measured_from, now);
         let mut tally = self.shared.tally.borrow_mut();
         let key = Key { client: self.name, job: request.job, kind: request.kind };
         let (bytes, measured) = (u64::from(request.len), issued >= self.measured_from);

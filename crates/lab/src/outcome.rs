@@ -22,7 +22,7 @@ pub struct Outcome {
     pub drive_bytes: u64,
     /// Size of the volume in bytes.
     pub volume_bytes: u64,
-    /// Virtual time measured, without ramp and aging, in nanoseconds.
+    /// Virtual time measured, without ramp and aging, and without what is left of the run once all clients have ended; in nanoseconds.
     pub measured_ns: u64,
     /// Virtual time from the clock's start to the last answer, ramp included, in nanoseconds, if every client came to the end of
     /// its requests before the duration ended, as a replayed trace does.

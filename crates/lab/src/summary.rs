@@ -44,7 +44,8 @@ impl Ended<'_> {
         let (before, after) = (&self.before.activity, &self.after.activity);
         let devices = self.devices();
         let latency = latency_rows(self.shared);
-        let measured = self.shared.end.since(self.shared.measured_from).0;
+        let (from, until) = self.shared.measured();
+        let measured = until.since(from).0;
         let bytes = |kind| latency.iter().filter(|row| row.kind == kind).map(|row| row.bytes).sum();
         let user = after.user_blocks - before.user_blocks;
         let moved = after.moved_blocks - before.moved_blocks;
@@ -99,8 +100,13 @@ impl Ended<'_> {
     }
 
     fn variation(&self, samples: &[Sample]) -> u64 {
-        let ramp = self.shared.measured_from.since(self.shared.start).0;
-        let measured = samples.iter().filter(|sample| is_measured(sample.at_ns, sample.span_ns, ramp));
+        let (from, until) = self.shared.measured();
+        let (ramp, end) = (from.since(self.shared.start).0, until.since(self.shared.start).0);
+        // The last one of a run may end a little after it, by what a core had yet to do.
+        let to_the_end = until == self.shared.end;
+        let is_within =
+            |sample: &&Sample| is_measured(sample.at_ns, sample.span_ns, ramp) && (to_the_end || sample.at_ns <= end);
+        let measured = samples.iter().filter(is_within);
         let rates: Vec<u64> =
             measured.map(|sample| per_second(sample.reads[1] + sample.writes[1], sample.span_ns)).collect();
         variation_milli(&rates)

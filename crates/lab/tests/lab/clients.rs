@@ -128,3 +128,20 @@ fn reads_of_what_nobody_wrote_go_on_for_ever() {
     let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
     assert!(outcome.requests > 1_000_000, "{}", outcome.requests);
 }
+
+#[test]
+fn a_ramp_and_a_duration_of_a_client_are_not_in_its_rate() {
+    let played = |times: &str, run_for: &str| {
+        let text = format!(
+            "name = \"own\"\n[devices]\npreset = \"null\"\ncapacity = \"512MiB\"\n[[array]]\npreset = \"raid0\"\ndrives = 1\n\
+             [volume]\nsize = \"256MiB\"\n[[workload.fio]]\nrate = {{ iops = 10000 }}\n{times}[run]\n{run_for}sample = \"10ms\"\n"
+        );
+        let scenario = Scenario::parse("own.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+        run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let own = played("ramp = \"20ms\"\nduration = \"60ms\"\n", "duration = \"200ms\"\n");
+    let whole = played("", "duration = \"60ms\"\nramp = \"20ms\"\n");
+    assert_eq!((own.measured_ns, own.requests), (40_000_000, 400));
+    assert_eq!(own.write_bytes_per_second, whole.write_bytes_per_second);
+    assert_eq!(own.throughput_variation_milli, whole.throughput_variation_milli);
+}

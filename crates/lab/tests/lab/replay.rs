@@ -107,6 +107,17 @@ fn a_replay_that_ends_by_itself_tells_how_long_it_took() {
 }
 
 #[test]
+fn rates_are_of_the_time_that_it_took() {
+    let [short, long] = ["3s", "30s"].map(|duration| small("wrap", false, duration));
+    assert_eq!(short.measured_ns, long.measured_ns, "what comes after the last request makes it no slower");
+    assert_eq!(short.measured_ns, short.makespan_ns.expect("all of it was played"));
+    assert_eq!(short.throughput_variation_milli, long.throughput_variation_milli);
+    let written = (4096 + 4096) * 1_000_000_000 / short.measured_ns;
+    assert_eq!(short.write_bytes_per_second, written, "two writes of 4 KiB in two seconds");
+    assert_eq!(small("wrap", false, "1s").measured_ns, 1_000_000_000, "what time cut short took all of it");
+}
+
+#[test]
 fn what_is_folded_is_told() {
     let remarks = small("wrap", true, "1s").remarks;
     assert_eq!(
