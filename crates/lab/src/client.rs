@@ -133,6 +133,14 @@ impl Shared {
     }
 }
 
+/// When a request was to begin, and when it did. In an open loop it may have to wait until the depth has room for it: latency counts from
+/// when it was due, but what is done in a time is what began in it. Else a client that lags would be told to be slower than it is, by all that
+/// was due within the ramp and done after it.
+struct Issued {
+    due: Nanos,
+    begun: Nanos,
+}
+
 /// One client.
 struct Client {
     shared: Rc<Shared>,
@@ -150,6 +158,8 @@ struct Client {
     operation: Cell<Option<Nanos>>,
     /// It has asked for parts of blocks of an array that knows whole ones only.
     parts_of_blocks: Cell<bool>,
+    /// Its rate was not kept, by more than a hundredth of its time.
+    is_behind: Cell<bool>,
     changed: Event,
     start: Nanos,
     end: Nanos,
@@ -175,6 +185,7 @@ pub(crate) fn start(shared: &Rc<Shared>, seat: &Rc<Seat>, mut source: Box<dyn So
         barrier: Cell::new(false),
         operation: Cell::new(None),
         parts_of_blocks: Cell::new(false),
+        is_behind: Cell::new(false),
         changed: Event::new(),
         start,
         end,
@@ -195,7 +206,7 @@ impl Client {
             self.seat.rt.sleep_until(self.start).await;
         }
         while let Some(request) = self.take().await {
-            let issued = self.issue(&request).await;
+            let Issued { due: issued, begun } = self.issue(&request).await;
             if issued >= self.end {
                 // Whoever waits for it, or behind it, must not wait for ever: a flush may have waited past the end itself.
                 self.finish(&request);
@@ -206,7 +217,7 @@ impl Client {
             let result = self.carry_out(&request).await;
             self.finish(&request);
             match result {
-                Ok(()) => self.count(&request, issued, role),
+                Ok(()) => self.count(&request, issued, begun >= self.measured_from, role),
                 Err(error) => {
                     self.shared.failure.set(Some(error));
                     break;
@@ -222,7 +233,7 @@ impl Client {
 
     fn note_parts_of_blocks(&self) {
         if !self.parts_of_blocks.replace(true) {
-            let name = self.shared.names.borrow()[usize::from(self.name)].clone();
+            let name = self.called();
             let remark = format!(
                 "{name}: asks for parts of blocks, for which this array reads and writes the whole blocks of 4 KiB"
             );
@@ -294,6 +305,20 @@ impl Client {
     fn was_cut(&self) {
         self.shared.cut.set(true);
         self.shared.asks(self.measured_from, self.end);
+        let arrival = self.ahead.get().and_then(|next| next.arrival);
+        let behind = arrival.map_or(Nanos::ZERO, |arrival| self.end.since(self.start + arrival));
+        if behind.0 > self.end.since(self.start).0 / 100 && !self.is_behind.replace(true) {
+            let name = self.called();
+            self.shared.remark(format!(
+                "{name}: the rate was not kept: the next request was {behind} late in the end, with {} under way at once, so latencies say how long \
+                 the run was",
+                self.source.borrow().depth()
+            ));
+        }
+    }
+
+    fn called(&self) -> String {
+        self.shared.names.borrow()[usize::from(self.name)].clone()
     }
 
     /// The next request, once no barrier stands before it.
@@ -325,15 +350,15 @@ impl Client {
         Some(request)
     }
 
-    /// Waits for the request's arrival; says when it was issued. In an open loop that is when it arrived, however late
-    /// there was room for it.
-    async fn issue(&self, request: &Request) -> Nanos {
-        let Some(arrival) = request.arrival else { return self.seat.rt.precise_now() };
-        let at = self.start + arrival;
-        if at < self.end {
-            self.seat.rt.sleep_until(at).await;
+    /// Waits for the request's arrival; says when it was due and when it began.
+    async fn issue(&self, request: &Request) -> Issued {
+        let now = self.seat.rt.precise_now();
+        let Some(arrival) = request.arrival else { return Issued { due: now, begun: now } };
+        let due = self.start + arrival;
+        if due < self.end {
+            self.seat.rt.sleep_until(due).await;
         }
-        at
+        Issued { due, begun: due.max(now) }
     }
 
     fn finish(&self, request: &Request) {
@@ -346,7 +371,7 @@ impl Client {
         }
     }
 
-    fn count(&self, request: &Request, issued: Nanos, role: Option<Role>) {
+    fn count(&self, request: &Request, issued: Nanos, measured: bool, role: Option<Role>) {
         let now = self.seat.rt.precise_now();
         // Requests for blocks that nobody wrote keep no device busy.
         self.shared.world.gets_on();
@@ -355,7 +380,7 @@ impl Client {
         self.shared.asks(self.measured_from, now);
         let mut tally = self.shared.tally.borrow_mut();
         let key = Key { client: self.name, job: request.job, kind: request.kind };
-        let (bytes, measured) = (u64::from(request.len), issued >= self.measured_from);
+        let bytes = u64::from(request.len);
         tally.count(key, bytes, latency, measured);
         if let Some(role) = role.filter(|_| measured) {
             tally.count_read(request.job, role, bytes, latency);

@@ -32,7 +32,7 @@ pub struct Outcome {
     /// folded to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// Requests answered after the ramp.
+    /// Requests that began after the ramp.
     pub requests: u64,
     /// Bytes that users read per second, after the ramp.
     pub read_bytes_per_second: u64,

@@ -64,7 +64,7 @@ pub(crate) struct Interval {
 }
 
 impl Tally {
-    /// A request has been answered; `measured` if it was issued after the ramp.
+    /// A request has been answered; `measured` if it began after the ramp.
     pub fn count(&mut self, key: Key, bytes: u64, latency: Nanos, measured: bool) {
         if measured {
             let at = self.totals.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {

@@ -145,3 +145,28 @@ fn a_ramp_and_a_duration_of_a_client_are_not_in_its_rate() {
     assert_eq!(own.write_bytes_per_second, whole.write_bytes_per_second);
     assert_eq!(own.throughput_variation_milli, whole.throughput_variation_milli);
 }
+
+#[test]
+fn an_array_that_cannot_keep_the_rate_is_as_fast_as_it_is() {
+    let played = |rate: &str| {
+        let text = format!(
+            "name = \"late\"\n[devices]\npreset = \"null\"\ncapacity = \"512MiB\"\n[[array]]\npreset = \"raid0\"\ndrives = 1\n\
+             [volume]\nsize = \"256MiB\"\n[[workload.fio]]\nname = \"c\"\ndepth = 4\n{rate}[run]\nduration = \"100ms\"\nramp = \"50ms\"\n\
+             sample = \"10ms\"\n"
+        );
+        let scenario = Scenario::parse("late.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+        run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (late, closed, kept) = (played("rate = { iops = 1000000 }\n"), played(""), played("rate = { iops = 1000 }\n"));
+    let [late_rate, closed_rate] = [&late, &closed].map(|outcome| outcome.write_bytes_per_second);
+    assert!(
+        late_rate.abs_diff(closed_rate) < closed_rate / 50,
+        "{late_rate} and {closed_rate}: both have four under way"
+    );
+    let sampled: u64 =
+        late.samples.iter().filter(|sample| sample.at_ns > 55_000_000).map(|sample| sample.writes[0]).sum();
+    assert!(late.requests.abs_diff(sampled) <= 8, "{} and {sampled}: but for what is under way", late.requests);
+    assert!(late.remarks.len() == 1 && late.remarks[0].starts_with("c: the rate was not kept"), "{:?}", late.remarks);
+    assert!(closed.remarks.is_empty() && kept.remarks.is_empty(), "{:?}, {:?}", closed.remarks, kept.remarks);
+    assert_eq!(kept.requests, 50);
+}
