@@ -102,7 +102,10 @@ impl Ended<'_> {
     fn variation(&self, samples: &[Sample]) -> u64 {
         let (from, until) = self.shared.measured();
         let (ramp, end) = (from.since(self.shared.start).0, until.since(self.shared.start).0);
-        let is_within = |sample: &&Sample| is_measured(sample.at_ns, sample.span_ns, ramp) && sample.at_ns <= end;
+        // The last one of a run may end a little after it, by what a core had yet to do.
+        let to_the_end = until == self.shared.end;
+        let is_within =
+            |sample: &&Sample| is_measured(sample.at_ns, sample.span_ns, ramp) && (to_the_end || sample.at_ns <= end);
         let measured = samples.iter().filter(is_within);
         let rates: Vec<u64> =
             measured.map(|sample| per_second(sample.reads[1] + sample.writes[1], sample.span_ns)).collect();
