@@ -121,7 +121,8 @@ impl Output {
 /// A line on standard error. Whoever read it may be gone, or the file system of the log full: a server goes on serving then,
 /// and a command still ends with the status that tells what came of it. So that is no error here, and no panic.
 fn say_aside(line: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "{line}");
+    // In one piece: a log that standard output goes to as well would have lines of that begin within this one.
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// A command line that could not be read: told as clap tells it, and as JSON to who asked for that.

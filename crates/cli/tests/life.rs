@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -112,7 +112,7 @@ impl Server {
         let mut ready = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
         let server = Self(child);
-        assert!(ready.starts_with("ready tank "), "{command:?}: {ready:?}");
+        assert!(ready.starts_with("ready "), "{command:?}: {ready:?}");
         server
     }
 
@@ -246,6 +246,16 @@ fn a_log_that_takes_nothing_ends_no_server_and_changes_no_exit_status() {
 }
 
 #[test]
+fn a_line_of_the_log_is_written_in_one_piece() {
+    let place = Place::new("lines");
+    let (log, told) = UnixDatagram::pair().unwrap();
+    assert!(!place.command("array status tank").stderr(OwnedFd::from(told)).status().unwrap().success());
+    let mut piece = [0; 1024];
+    let length = log.recv(&mut piece).unwrap();
+    assert!(piece[..length].ends_with(b"\n"), "{}", String::from_utf8_lossy(&piece[..length]));
+}
+
+#[test]
 fn a_log_that_is_not_read_holds_no_server_up() {
     let place = Place::new("unread-log");
     place.create_tank();
@@ -262,17 +272,16 @@ fn check_and_salvage_go_on_without_what_has_taken_a_members_name() {
     let place = Place::new("impostors");
     place.create_tank();
     place.ok("volume create tank/a --size 16MiB");
+    place.ok("array create other --preset log-raid --raid 1+1 --create 64MiB --sparse e0 e1");
+    let _other = place.serve("serve other --nbd unix:other.sock");
     let at = |name: &str| place.0.join(name);
     fs::rename(at("d1"), at("away")).unwrap();
     let pipe = || assert!(Command::new("mkfifo").arg(at("d1")).status().unwrap().success());
-    let impostors: [(&dyn Fn(), &str); 5] = [
-        (
-            &|| {
-                fs::copy(at("d0"), at("d1")).unwrap();
-            },
-            "the same member",
-        ),
+    let impostors: [(&dyn Fn(), &str); 6] = [
+        (&|| assert!(fs::copy(at("d0"), at("d1")).is_ok()), "the same member"),
         (&|| std::os::unix::fs::symlink("d0", at("d1")).unwrap(), "the same member"),
+        // Somebody else has it, which is nothing to this array.
+        (&|| std::os::unix::fs::symlink("e0", at("d1")).unwrap(), "belongs to array other"),
         (&|| drop(File::create(at("d1")).unwrap()), "smaller than one block"),
         (&|| fs::create_dir(at("d1")).unwrap(), "neither a regular file"),
         (&pipe, "neither a regular file nor a block device"),
@@ -282,11 +291,13 @@ fn check_and_salvage_go_on_without_what_has_taken_a_members_name() {
         let (out, err) = place.ends("array check tank", 3);
         assert!(out.contains("consistent, and degraded") && out.contains("member 1 "), "{out}");
         assert!(err.contains("d1") && err.contains(why), "{why}: {err}");
+        let (repaired, _) = place.ends("array check tank --repair", 3);
+        assert!(repaired.contains("repair: "), "{why}: {repaired}");
         place.ok("array salvage tank/a copy --force");
         let _ = fs::remove_file(at("d1")).or_else(|_| fs::remove_dir(at("d1")));
     }
     fs::rename(at("away"), at("d1")).unwrap();
-    assert!(place.ok("array check tank").contains("tank: consistent;"));
+    assert!(place.ok("array check tank --repair").contains("tank: consistent;"));
 }
 
 #[test]

@@ -65,3 +65,30 @@ fn a_copy_takes_the_place_of_a_member_only_when_that_is_gone() {
     assert!(status.contains("copy was away while the array was written to"), "{status}");
     place.ends("serve tank --nbd unix:tank.sock --kept-in none", 4);
 }
+
+/// A second array of a name is refused; those beside it are remembered, in whatever order their identities come.
+#[test]
+fn an_array_that_cannot_be_remembered_leaves_the_others_in() {
+    let place = Place::new("names");
+    let create = |name: &str, member: &str| {
+        place.ok(&format!("array create {name} --preset log-raid --raid 1+0 --create 64MiB --sparse {member}"));
+    };
+    create("tank", "d0");
+    fs::create_dir(place.0.join("shelf")).unwrap();
+    fs::rename(place.0.join("state"), place.0.join("elsewhere")).unwrap();
+    create("tank", "shelf/d0");
+    let names: Vec<String> = (0..8).map(|number| format!("other{number}")).collect();
+    names.iter().for_each(|name| create(name, &format!("shelf/{name}")));
+    fs::remove_dir_all(place.0.join("state")).unwrap();
+    fs::rename(place.0.join("elsewhere"), place.0.join("state")).unwrap();
+
+    let before = place.record();
+    place.ends("array scan shelf", 1);
+    assert_eq!(place.record(), before);
+    for name in &names {
+        place.ok(&format!("array check {name}"));
+    }
+    // As the refusal says.
+    place.ok("array forget tank");
+    assert!(place.ok("array scan shelf").contains("tank"));
+}

@@ -246,16 +246,28 @@ fn memory_sentence(memory: &MemoryStatus) -> String {
     format!("{} in use; {}", ByteSize(memory.resident_bytes), parts.join(", "))
 }
 
+/// Of [`Acknowledged::Memory`] while not all that is on its way would outlast the server.
+const MEMORY_MAY_LOSE: &str =
+    "a power cut, or the machine going down, takes what no flush has covered; a killed server too, as 'if killed' says";
+
+/// What a killed server would leave, if the next one would find it.
+fn kept(status: &ArrayStatus) -> Option<&KeptStatus> {
+    status.kept.as_ref().filter(|kept| !kept.removed)
+}
+
 /// What becomes of acknowledged writes if the server is killed.
 fn killed_sentence(status: &ArrayStatus) -> String {
     let answers_from_memory = status.volumes.iter().any(|volume| volume.ack.0 == Acknowledged::Memory);
-    match &status.kept {
-        None if answers_from_memory => {
-            "what volumes at level memory have acknowledged and no flush has covered is lost: nothing is kept (serve --kept-in)"
-                .into()
+    match (&status.kept, kept(status)) {
+        (lost, None) if answers_from_memory => {
+            let why = match lost {
+                Some(KeptStatus { place, .. }) => format!("{place} was removed; the next start makes it anew"),
+                None => "nothing is kept (serve --kept-in)".into(),
+            };
+            format!("what volumes at level memory have acknowledged and no flush has covered is lost: {why}")
         }
-        None => "nothing that was acknowledged is lost: it is on the members".into(),
-        Some(KeptStatus { place, bytes, short }) => {
+        (_, None) => "nothing that was acknowledged is lost: it is on the members".into(),
+        (_, Some(KeptStatus { place, bytes, short, .. })) => {
             let what = if *short { "not all that was acknowledged is" } else { "all that was acknowledged is" };
             format!("{what} in {place} ({}) or on the members", ByteSize(*bytes))
         }
@@ -380,8 +392,7 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         out.push_str(&format!("{}{}\n", label("patience"), patience_sentence(patience)));
     }
     if status.in_place.is_none() {
-        let scrubbed = status.scrub.age_seconds.map_or("never".into(), |age| format!("{} ago", show::span(age as f64)));
-        out.push_str(&format!("{}{scrubbed}\n", label("scrubbed")));
+        out.push_str(&format!("{}{}\n", label("scrubbed"), status.scrub.when()));
     }
     for (at, line) in status.autonomics.iter().flat_map(contention_lines).enumerate() {
         out.push_str(&format!("{}{line}\n", label(if at == 0 { "contention" } else { "" })));
@@ -398,7 +409,12 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
     let is_used =
         |level: &Acknowledged| status.in_place.is_none() && status.volumes.iter().any(|of| of.ack.0 == *level);
     for level in Acknowledged::ALL.into_iter().filter(is_used) {
-        out.push_str(&format!("{}{}: {}\n", label("ack"), level.word(), level.may_lose()));
+        // A server that keeps nothing takes more with it than the level promises.
+        let may_lose = match level {
+            Acknowledged::Memory if status.served && kept(status).is_none_or(|kept| kept.short) => MEMORY_MAY_LOSE,
+            level => level.may_lose(),
+        };
+        out.push_str(&format!("{}{}: {may_lose}\n", label("ack"), level.word()));
     }
     if let Some(clients) = &status.clients {
         out.push_str(&format!("{}{}\n", label("clients"), clients_sentence(clients)));

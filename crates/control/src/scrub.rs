@@ -10,12 +10,24 @@ pub struct ScrubStatus {
     /// End of the last scrub that got to the end, in seconds since 1970 UTC; absent if there never was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_unix: Option<u64>,
-    /// Seconds since `last_unix` when the status was asked for; absent if there never was a whole scrub.
+    /// Seconds since `last_unix` when the status was asked for; absent if there never was a whole scrub, and if that time has not
+    /// come yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_seconds: Option<u64>,
     /// What the last scrub since the array was opened found; absent if there was none yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<ScrubReport>,
+}
+
+impl ScrubStatus {
+    /// When the last whole one was, for people.
+    pub(crate) fn when(&self) -> String {
+        match (self.last_unix, self.age_seconds) {
+            (_, Some(age)) => format!("{} ago", show::span(age as f64)),
+            (Some(_), None) => "at a time that has not come yet: the clock was wrong then, or is now".into(),
+            (None, None) => "never".into(),
+        }
+    }
 }
 
 /// What a scrub found and did.
@@ -112,6 +124,14 @@ impl ScrubReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_that_has_not_come_yet_is_no_age() {
+        let when = |last_unix, age_seconds| ScrubStatus { last_unix, age_seconds, report: None }.when();
+        assert_eq!(when(None, None), "never");
+        assert_eq!(when(Some(1_800_000_000), Some(7500)), "2 h 5 min ago");
+        assert!(when(Some(4_900_000_000), None).contains("the clock was wrong"));
+    }
 
     #[test]
     fn neighbours_are_one_range() {

@@ -217,6 +217,9 @@ pub struct KeptStatus {
     pub bytes: u64,
     /// Whether there was too little memory for all that was on its way at some moment.
     pub short: bool,
+    /// Whether somebody has removed the file: the next server finds nothing.
+    #[serde(default)]
+    pub removed: bool,
 }
 
 /// What became of blocks that reads brought from where others were in the way, for one reason. Blocks of 4 KiB, since the array was opened.

@@ -145,8 +145,8 @@ pub struct Assembly {
     pub oddities: Vec<String>,
     /// Where a member was last seen and something is that holds nothing: it was wiped, or replaced.
     pub blank: Vec<PathBuf>,
-    /// Where a member was last seen, and something is that cannot be opened, or a member that another path has led to
-    /// already; and why it is left out.
+    /// Where a member was last seen, and something is that cannot be opened, a member of another array, which may be served, or a
+    /// member that another path has led to already; and why it is left out.
     pub left_out: BTreeMap<PathBuf, String>,
     /// See [`ArrayRecord::kept_in`].
     pub kept_in: Option<PathBuf>,
@@ -167,12 +167,12 @@ impl Assembly {
                     places.entry(member.superblock.member_uuid).or_default().push(place);
                     found.push(*member);
                 }
-                Found::Member(other) => remarks.push(format!(
-                    "{} belongs to array {} ({})",
-                    path.display(),
-                    other.superblock.state.name,
-                    other.superblock.array
-                )),
+                Found::Member(other) => {
+                    let (name, array) = (&other.superblock.state.name, other.superblock.array);
+                    let why = format!("{} belongs to array {name} ({array})", path.display());
+                    remarks.push(why.clone());
+                    left_out.insert(path.clone(), why);
+                }
                 Found::Nothing => {
                     remarks.push(format!("{} holds nothing", path.display()));
                     blank.push(path.clone());

@@ -276,10 +276,16 @@ fn replace(path: &Path, contents: &[u8]) -> std::io::Result<()> {
     let dir = path.parent().expect("a record lies in the state directory");
     // The process id keeps two commands from writing into the same temporary file; the last rename wins.
     let temporary = path.with_extension(format!("new-{}", std::process::id()));
-    let mut file = File::create(&temporary)?;
-    file.write_all(contents)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(contents)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    });
+    if written.is_err() {
+        // A directory that is full does not become fuller with each attempt. Why that failed is what the caller wants to know.
+        let _ = fs::remove_file(&temporary);
+    }
+    written?;
     sync_dir(dir)
 }
 
@@ -336,6 +342,12 @@ mod tests {
         assert_eq!(names, ["a", "tank"]);
         let leftovers = fs::read_dir(state.path()).unwrap().count();
         assert_eq!(leftovers, 2, "no temporary file is left");
+
+        // What stands in the way of the record keeps it from being written, and nothing is left of the attempt.
+        fs::create_dir(state.path().join("b.toml")).unwrap();
+        assert!(state.save(&record("b")).is_err());
+        fs::remove_dir(state.path().join("b.toml")).unwrap();
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 2, "no temporary file is left");
 
         state.forget(&name).unwrap();
         state.forget(&name).unwrap();

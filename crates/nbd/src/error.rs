@@ -91,8 +91,8 @@ pub enum Malformed {
         length: u32,
     },
     /// The negotiation does not end.
-    #[error("more than {} options without choosing an export", crate::wire::MAX_OPTIONS)]
-    TooManyOptions,
+    #[error("more than {0} options without choosing an export")]
+    TooManyOptions(u32),
     /// EXPORT_NAME named no export; this option has no other way to say so than to close.
     #[error("no export named {0:?}")]
     UnknownExport(String),

@@ -77,6 +77,8 @@ pub struct ServerHandshake {
     /// The export for which `base:allocation` was selected last.
     allocation_of: Option<String>,
     options: u32,
+    /// Options that it may come to.
+    allowed: u32,
 }
 
 impl ServerHandshake {
@@ -91,6 +93,7 @@ impl ServerHandshake {
             structured: false,
             allocation_of: None,
             options: 0,
+            allowed: wire::MAX_OPTIONS,
         }
     }
 
@@ -153,8 +156,8 @@ impl ServerHandshake {
             return Ok(need(end));
         }
         self.options += 1;
-        if self.options > wire::MAX_OPTIONS {
-            return Err(Malformed::TooManyOptions);
+        if self.options > self.allowed {
+            return Err(Malformed::TooManyOptions(self.allowed));
         }
         if too_long {
             if option == wire::OPT_EXPORT_NAME {
@@ -186,7 +189,11 @@ impl ServerHandshake {
                 option_reply(out, option, wire::REP_ACK, &[]);
                 return Ok(Next::Close);
             }
-            wire::OPT_LIST => list(exports, out),
+            wire::OPT_LIST => {
+                // Whoever has them listed may ask about each.
+                let listed = list(exports, out);
+                self.allowed = wire::MAX_OPTIONS + wire::MAX_OPTIONS_FOR_EACH_LISTED * listed;
+            }
             wire::OPT_STRUCTURED_REPLY => {
                 self.structured = true;
                 option_reply(out, option, wire::REP_ACK, &[]);
@@ -278,12 +285,15 @@ fn need(bytes: usize) -> Progress {
     Progress { consumed: 0, next: Next::NeedMore(bytes) }
 }
 
-fn list(exports: &mut impl Catalogue, out: &mut Vec<u8>) {
-    for (name, description) in exports.list() {
+/// How many there are.
+fn list(exports: &mut impl Catalogue, out: &mut Vec<u8>) -> u32 {
+    let exports = exports.list();
+    for (name, description) in &exports {
         let length = (name.len() as u32).to_be_bytes();
         option_reply(out, wire::OPT_LIST, wire::REP_SERVER, &[&length, name.as_bytes(), description.as_bytes()]);
     }
     option_reply(out, wire::OPT_LIST, wire::REP_ACK, &[]);
+    exports.len() as u32
 }
 
 fn infos(out: &mut Vec<u8>, option: u32, export: &ExportInfo, request: &InfoRequest) {

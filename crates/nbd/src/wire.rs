@@ -171,6 +171,8 @@ pub const MAX_OPTION: usize = 64 << 10;
 pub const MAX_SKIPPED_OPTION: usize = 32 << 20;
 /// Most options in one negotiation, so that no client negotiates forever.
 pub const MAX_OPTIONS: u32 = 1024;
+/// Options more for each export that a client was told of: `nbdinfo --list` asks two to four things about each of them.
+pub const MAX_OPTIONS_FOR_EACH_LISTED: u32 = 8;
 /// Most data in one READ or WRITE, in bytes. Requests without data may be longer.
 pub const MAX_PAYLOAD: u32 = 32 << 20;
 /// Most extents in one answer to BLOCK_STATUS.

@@ -221,7 +221,30 @@ fn nonsense_ends_the_connection() {
 
     let mut server = modern();
     let endless = (0..=MAX_OPTIONS).map(|_| server.step(&option(99, b""), &mut Shop::with(&[]), &mut Vec::new()));
-    assert_eq!(endless.last().unwrap(), Err(Malformed::TooManyOptions));
+    assert_eq!(endless.last().unwrap(), Err(Malformed::TooManyOptions(MAX_OPTIONS)));
+}
+
+#[test]
+fn whoever_has_many_exports_listed_may_ask_about_each() {
+    let names: Vec<String> = (0..MAX_OPTIONS).map(|number| format!("v{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (mut shop, mut server) = (Shop::with(&names), modern());
+    ask(&mut server, &mut shop, OPT_STRUCTURED_REPLY, b"");
+    ask(&mut server, &mut shop, OPT_LIST, b"");
+    for name in &names {
+        for (number, data) in [
+            (OPT_LIST_META_CONTEXT, contexts(name, &[])),
+            (OPT_SET_META_CONTEXT, contexts(name, &[BASE_ALLOCATION])),
+            (OPT_INFO, go(name, &[])),
+        ] {
+            let (next, told) = ask(&mut server, &mut shop, number, &data);
+            assert_eq!((next, kinds(&told).last()), (Next::Again, Some(&REP_ACK)), "{name}");
+        }
+    }
+    // It may not go on for ever all the same, however often it has them listed.
+    let lists = (0..=MAX_OPTIONS * (1 + MAX_OPTIONS_FOR_EACH_LISTED))
+        .map(|_| server.step(&option(OPT_LIST, b"x"), &mut shop, &mut Vec::new()));
+    assert!(matches!(lists.last().unwrap(), Err(Malformed::TooManyOptions(_))));
 }
 
 /// Lets our client and our server talk, `piece` bytes at a time.

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use cygnus_types::BLOCK;
@@ -54,6 +54,14 @@ impl KeptFile {
     /// When the system does not say.
     pub fn len(&self) -> io::Result<u64> {
         self.file.metadata().map(|metadata| metadata.len())
+    }
+
+    /// What tells it from every other file.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        self.file.metadata().map(|metadata| (metadata.dev(), metadata.ino()))
     }
 
     /// Whether it has none.
@@ -157,6 +165,9 @@ pub trait Keeper: Send + Sync {
 
     /// Nothing is to be left: the array was closed.
     fn end(&self);
+
+    /// Whether the next one would find this file, which [`Self::begin`] gave: nobody has removed it.
+    fn is_there(&self, file: &KeptFile) -> bool;
 
     /// Where it is, for people.
     fn place(&self) -> String;

@@ -136,7 +136,11 @@ impl fmt::Display for ServerEvent<'_> {
             Self::LookedFor { member, place, why } => {
                 write!(f, "member {} is looked for at {}: {why}", member.0, place.display())
             }
-            Self::NotRemembered(error) => write!(f, "{error}"),
+            Self::NotRemembered(error) => write!(
+                f,
+                "where the members are could not be written down: {error}: it is tried again every second; if the server ends \
+                 before that works, 'cygnus array scan' finds them"
+            ),
             Self::Session(event) => write!(f, "{event}"),
         }
     }

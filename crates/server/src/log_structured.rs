@@ -197,17 +197,23 @@ impl Served for Array {
     }
 }
 
-/// Starts a scrub whenever the last one is longer ago than the interval.
+/// Starts a scrub whenever one is due.
 async fn scrub_on_schedule(home: Rc<Home<Array>>, every: Duration) {
     let look = every.min(SCRUB_LOOK);
     loop {
         home.rt.sleep(Nanos(look.as_nanos() as u64)).await;
         let last = Duration::from_secs(home.array.status().last_scrub_unix);
         let now = Duration::from_secs(now_unix());
-        if now >= last + every && !home.is_stopping() {
+        if is_due(last, now, every) && !home.is_stopping() {
             home.array.start_scrub(now.as_secs());
         }
     }
+}
+
+/// Whether the last scrub is longer ago than the interval. One at a time that has not come yet was told by a clock that was
+/// wrong, or this one is; it must not keep the array from being verified until then.
+fn is_due(last: Duration, now: Duration, every: Duration) -> bool {
+    last > now || now >= last + every
 }
 
 impl Home<Array> {
@@ -231,5 +237,20 @@ impl Home<Array> {
             Ok(number) => Ok(GroupId(number)),
             Err(_) => Ok(self.array.status().members[self.member(name)?.index()].group),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scrub_is_due_after_the_interval_and_when_the_last_one_is_yet_to_come() {
+        let day = |day: u64| Duration::from_secs(day * 86_400);
+        assert!(is_due(day(0), day(20_000), day(30)), "there was none");
+        assert!(!is_due(day(20_000), day(20_000), day(30)));
+        assert!(!is_due(day(20_000), day(20_029), day(30)));
+        assert!(is_due(day(20_000), day(20_030), day(30)));
+        assert!(is_due(day(56_000), day(20_000), day(30)), "a clock was a hundred years ahead");
     }
 }

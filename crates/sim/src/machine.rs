@@ -41,6 +41,10 @@ impl Keeper for Machine {
         self.goes_down();
     }
 
+    fn is_there(&self, _: &KeptFile) -> bool {
+        true
+    }
+
     fn place(&self) -> String {
         format!("memory{}", self.place)
     }

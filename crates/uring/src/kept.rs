@@ -92,6 +92,11 @@ impl Keeper for KeptAt {
         drop(make_way(&self.path));
     }
 
+    fn is_there(&self, file: &KeptFile) -> bool {
+        let found = fs::symlink_metadata(&self.path).map(|metadata| (metadata.dev(), metadata.ino()));
+        found.is_ok_and(|found| file.identity().is_ok_and(|own| own == found))
+    }
+
     fn place(&self) -> String {
         self.path.display().to_string()
     }
@@ -136,6 +141,18 @@ mod tests {
         assert!(kept.left().unwrap().unwrap().is_empty().unwrap());
         kept.end();
         assert!(kept.left().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_file_that_was_removed_or_replaced_is_not_there() {
+        let scratch = Scratch::new(KeptAt::USUAL, "removed");
+        let kept = scratch.kept();
+        let file = kept.begin().unwrap();
+        assert!(kept.is_there(&file));
+        fs::remove_file(&kept.path).unwrap();
+        assert!(!kept.is_there(&file));
+        let other = kept.begin().unwrap();
+        assert!(kept.is_there(&other) && !kept.is_there(&file));
     }
 
     #[test]

@@ -49,15 +49,10 @@ pub fn check(
 }
 
 /// Makes copies and parity of a stopped array fit; returns how many stripes did not.
-pub fn repair(
-    record: &ArrayRecord,
-    assembly: &Assembly,
-    log: Arc<dyn Log>,
-    progress: impl Fn(u64, u64),
-) -> Result<u64, Failure> {
-    let wanted = record.array()?;
-    on_reactor(open_all(places(record, assembly), Access::Exclusive)?, async |reactor| {
-        let mended = cygnus_inplace::repair(&reactor.rt, &reactor.devices, Some(wanted), log, progress).await;
+pub fn repair(assembly: &Assembly, log: Arc<dyn Log>, progress: impl Fn(u64, u64)) -> Result<u64, Failure> {
+    let wanted = Some(assembly.newest.array);
+    on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
+        let mended = cygnus_inplace::repair(&reactor.rt, &reactor.devices, wanted, log, progress).await;
         mended.map_err(Failure::from)
     })
 }

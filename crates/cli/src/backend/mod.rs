@@ -248,14 +248,9 @@ const LOOK: Nanos = Nanos::millis(50);
 
 /// Repairs a stopped array as far as redundancy goes: opens it, scrubs it to the end, waits for members that catch up,
 /// and stops it cleanly.
-pub fn repair(
-    record: &ArrayRecord,
-    assembly: &Assembly,
-    log: Arc<dyn Log>,
-    progress: impl Fn(&JobStatus),
-) -> Result<ScrubReport, Failure> {
-    let options = to_change(record.array()?, record.keepers()?, log);
-    on_reactor(open_all(places(record, assembly), Access::Exclusive)?, async |reactor| {
+pub fn repair(assembly: &Assembly, log: Arc<dyn Log>, progress: impl Fn(&JobStatus)) -> Result<ScrubReport, Failure> {
+    let options = to_change(assembly.newest.array, assembly.keepers(), log);
+    on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         array.start_scrub(now_unix());
         while let Some(job) = array.jobs().iter().find(|job| job.state == JobState::Running) {

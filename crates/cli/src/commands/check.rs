@@ -74,8 +74,8 @@ pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Fa
     let mut answer = Answer { report: check(&record, &assembly, context)?, repair: None };
     if repair && answer.report.exit() != Exit::Done {
         let done = match is_in_place(&assembly) {
-            true => mend_in_place(&record, &assembly, context),
-            false => mend(&record, &assembly, context),
+            true => mend_in_place(&assembly, context),
+            false => mend(&assembly, context),
         }?;
         let before = std::mem::replace(&mut answer.report, check(&record, &assembly, context)?);
         answer.repair = Some(Repair { before, done });
@@ -107,19 +107,19 @@ fn check(record: &ArrayRecord, assembly: &Assembly, context: &Context) -> Result
     report.map(Report::new)
 }
 
-fn mend_in_place(record: &ArrayRecord, assembly: &Assembly, context: &Context) -> Result<Done, Failure> {
+fn mend_in_place(assembly: &Assembly, context: &Context) -> Result<Done, Failure> {
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "stripes repaired");
-    let renewed = backend::inplace::repair(record, assembly, log, |done, all| {
+    let renewed = backend::inplace::repair(assembly, log, |done, all| {
         bar.reach_of(done, all);
     });
     renewed.map(|renewed_stripes| Done::InPlace { renewed_stripes })
 }
 
-fn mend(record: &ArrayRecord, assembly: &Assembly, context: &Context) -> Result<Done, Failure> {
+fn mend(assembly: &Assembly, context: &Context) -> Result<Done, Failure> {
     let log = Arc::new(LogLines::details(context.output));
     let bar = bar(context, "bytes repaired");
-    let report = backend::repair(record, assembly, log, |job: &JobStatus| {
+    let report = backend::repair(assembly, log, |job: &JobStatus| {
         bar.reach_of(job.done, job.total);
     });
     report.map(scrub_report).map(Done::Scrub)

@@ -62,12 +62,30 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
         let looked = others.iter().map(|other| format!("\n  {}: {}", other.path.display(), other.holds));
         return Err(Failure::Failed(format!("no member of an array was found{}", looked.collect::<String>())));
     }
-    let remembered = |(uuid, assembly): (&Uuid, &Assembly)| {
-        let record = remember(*uuid, assembly, context)?;
-        Ok(scanned(*uuid, assembly, &record))
-    };
-    let scan = Scan { arrays: arrays.iter().map(remembered).collect::<Result<_, Failure>>()?, others };
-    context.output.answer(&scan, |paint| scan.text(paint))
+    // One that cannot be remembered is no reason to leave the others out.
+    let (mut remembered, mut failures) = (Vec::new(), Vec::new());
+    for (uuid, assembly) in &arrays {
+        match remember(*uuid, assembly, context) {
+            Ok(record) => remembered.push(scanned(*uuid, assembly, &record)),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    match failures.is_empty() {
+        true => {
+            let scan = Scan { arrays: remembered, others };
+            context.output.answer(&scan, |paint| scan.text(paint))
+        }
+        false => Err(Failure::Failed(in_part(&failures, &remembered))),
+    }
+}
+
+/// Which arrays could not be remembered, and which were all the same.
+fn in_part(failures: &[Failure], remembered: &[ScannedArray]) -> String {
+    let mut lines: Vec<String> = failures.iter().map(Failure::to_string).collect();
+    lines.extend(
+        remembered.iter().map(|array| format!("  {} ({}) was found and is remembered", array.name, array.uuid)),
+    );
+    lines.join("\n")
 }
 
 /// What is where members were seen before that are found at other places now. These come first, so of two copies that are equally new
@@ -120,7 +138,7 @@ fn remember(uuid: Uuid, assembly: &Assembly, context: &Context) -> Result<ArrayR
     };
     if let Some(other) = before.as_ref().filter(|record| record.uuid != uuid.to_string()) {
         return Err(Failure::Failed(format!(
-            "another array named {name} ({}) is remembered in {}: use another --state for this one ({uuid}), or remove {name}.toml there if that array is gone",
+            "another array named {name} ({}) is remembered in {}: use another --state for this one ({uuid}), or forget that one, if it is gone, with 'cygnus array forget {name}'",
             other.uuid,
             context.state.path().display(),
         )));

@@ -114,7 +114,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         }],
         scrub: ScrubStatus { last_unix: Some(1_800_000_000), age_seconds: Some(7500), report: None },
         in_place: None,
-        kept: Some(KeptStatus { place: "/dev/shm/cygnus-01".into(), bytes: 8 << 20, short: false }),
+        kept: Some(KeptStatus { place: "/dev/shm/cygnus-01".into(), bytes: 8 << 20, short: false, removed: false }),
         autonomics: None,
         memory: None,
         clients: None,
@@ -223,16 +223,34 @@ tank/vol0  4 GiB  80 MiB        2  written
 #[test]
 fn a_killed_server_is_said_to_lose_only_what_it_would() {
     let mut status = tank(&[]);
-    status.kept = None;
-    for (level, expected) in [
-        (Acknowledged::Memory, "volumes at level memory have acknowledged and no flush has covered is lost"),
-        (Acknowledged::Written, "nothing that was acknowledged is lost: it is on the members"),
-        (Acknowledged::Durable, "nothing that was acknowledged is lost: it is on the members"),
-    ] {
-        status.volumes[0].ack = Ack(level);
-        let text = array(&status, Paint::Plain);
-        assert!(text.contains(expected) && text.contains(&format!("{level}: {}", level.may_lose())), "{text}");
+    let removed = KeptStatus { removed: true, ..status.kept.take().unwrap() };
+    for kept in [None, Some(removed)] {
+        status.kept = kept;
+        for (level, expected) in [
+            (Acknowledged::Memory, "volumes at level memory have acknowledged and no flush has covered is lost"),
+            (Acknowledged::Written, "nothing that was acknowledged is lost: it is on the members"),
+            (Acknowledged::Durable, "nothing that was acknowledged is lost: it is on the members"),
+        ] {
+            status.volumes[0].ack = Ack(level);
+            let text = array(&status, Paint::Plain);
+            assert!(text.contains(expected), "{text}");
+            // Memory that outlasts the process is not promised beside it.
+            assert_eq!(
+                text.contains(&format!("{level}: {}", level.may_lose())),
+                level != Acknowledged::Memory,
+                "{text}"
+            );
+        }
+        assert_eq!(text_of_memory(&mut status).contains("/dev/shm/cygnus-01 was removed"), status.kept.is_some());
     }
+    status.kept = tank(&[]).kept;
+    let text = text_of_memory(&mut status);
+    assert!(text.contains(&format!("memory: {}", Acknowledged::Memory.may_lose())), "{text}");
+}
+
+fn text_of_memory(status: &mut ArrayStatus) -> String {
+    status.volumes[0].ack = Ack(Acknowledged::Memory);
+    array(status, Paint::Plain)
 }
 
 #[test]

@@ -236,9 +236,13 @@ fn refuse_in_place(state: &ArrayState) -> Result<(), ArrayError> {
 
 /// Whether a member holds less than the array, though nobody noted that it was away: a copy from some time before, put
 /// back. A clean stop ends with two superblock writes, and every member in service has at least the first. A spare that has
-/// become a member may have missed no more than the write that says so.
+/// become a member may have missed no more than the write that says so. Without a clean stop a member that was awaited may
+/// have missed any number of them, and a crash as a session began the one that begins it: whoever is more than one session
+/// behind is taken for a copy.
 pub fn is_outdated(own: &Superblock, newest: &Superblock) -> bool {
-    (newest.state.clean || own.member == SPARE) && own.generation + 1 < newest.generation
+    let is_behind = own.generation + 1 < newest.generation;
+    let had_to_be_there = newest.state.clean || own.member == SPARE || own.state.session + 1 < newest.state.session;
+    is_behind && had_to_be_there
 }
 
 /// As [`assemble`], when the superblocks are known and were found to be sound.

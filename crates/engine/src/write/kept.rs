@@ -25,6 +25,8 @@ pub struct KeptStatus {
     pub size: ByteSize,
     /// Whether there was too little for all that was on its way at some moment.
     pub is_short: bool,
+    /// Whether somebody has removed it: the next opening finds nothing.
+    pub is_removed: bool,
 }
 
 /// Cells for each lane of a reactor for which there is room from the start: one that is being filled, one on its way.
@@ -131,6 +133,7 @@ impl Kept {
             place: self.keeper.place(),
             size: ByteSize(self.shape.record_at(cells)),
             is_short: self.is_short.load(Ordering::Relaxed),
+            is_removed: !self.keeper.is_there(&self.file),
         }
     }
 }
@@ -217,6 +220,10 @@ mod tests {
 
         fn end(&self) {
             self.ended.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn is_there(&self, _: &KeptFile) -> bool {
+            false
         }
 
         fn place(&self) -> String {

@@ -396,6 +396,46 @@ fn an_old_copy_of_a_member_gets_what_it_lacks() {
     });
 }
 
+/// As a backup that is put back, or a clone of a device that is found in its place.
+#[test]
+fn an_old_copy_is_known_though_the_array_was_never_stopped() {
+    let killed = |world: &World, disks: &[DiskId], tag: u64| {
+        session(world, disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            healed(&rt, &array).await;
+            fill(&rt, &array.volume("v").unwrap(), tag).await;
+        });
+    };
+    let world = World::new(10);
+    let disks = make(&world, 1, 2, 1, 0);
+    killed(&world, &disks, 1);
+    let copy = world.save(disks[1]);
+    [2, 3].into_iter().for_each(|tag| killed(&world, &disks, tag));
+    world.put_back(disks[1], &copy);
+    session(&world, &disks, |rt, devices| {
+        let (world, other) = (world.clone(), disks[0]);
+        async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            healed(&rt, &array).await;
+            world.kill(other);
+            verify(&rt, &array.volume("v").unwrap(), |at| at + 3).await;
+        }
+    });
+
+    // Nobody else has what it lacks, and what it has is not shown for it.
+    let world = World::new(11);
+    let disks = make(&world, 2, 1, 1, 0);
+    killed(&world, &disks, 1);
+    let copy = world.save(disks[1]);
+    [2, 3].into_iter().for_each(|tag| killed(&world, &disks, tag));
+    world.put_back(disks[1], &copy);
+    session(&world, &disks[1..], |rt, devices| async move {
+        let error = Array::open(&rt, &devices, &options()).await.err();
+        assert!(matches!(error, Some(ArrayError::TooManyMissing { .. })), "{error:?}");
+    });
+    killed(&world, &disks, 4);
+}
+
 /// The new device, and then one that it is filled from, die after each number of operations: in the wiping, the
 /// restoring, the records of progress and the last steps.
 #[test]

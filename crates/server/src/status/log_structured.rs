@@ -71,6 +71,7 @@ pub fn status(
             place: kept.place.clone(),
             bytes: kept.size.0,
             short: kept.is_short,
+            removed: kept.is_removed,
         }),
         autonomics: engine.autonomics.as_ref().map(|of| autonomics(of, &engine.members)),
         groups: shown.map(|(index, group)| group_status(group, lost(index) as u32)).collect(),

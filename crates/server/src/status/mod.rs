@@ -157,7 +157,7 @@ fn lifetime(errors: cygnus_format::MemberErrors) -> LifetimeErrors {
 /// The scrubs: when the last whole one ended, in seconds since 1970 (0: never), and what the last one found.
 fn scrubs(last_unix: u64, report: Option<cygnus_engine::ScrubReport>) -> ScrubStatus {
     let last_unix = (last_unix > 0).then_some(last_unix);
-    let age_seconds = last_unix.map(|last| now_unix().saturating_sub(last));
+    let age_seconds = last_unix.and_then(|last| now_unix().checked_sub(last));
     ScrubStatus { last_unix, age_seconds, report: report.map(scrub_report) }
 }
 
