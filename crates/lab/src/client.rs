@@ -209,7 +209,7 @@ impl Client {
         let mut free = None;
         while let Some(request) = self.take(&mut free).await {
             let Issued { due: issued, begun } = self.issue(&request, free).await;
-            if issued >= self.end {
+            if begun >= self.end {
                 // Whoever waits for it, or behind it, must not wait for ever: a flush may have waited past the end itself.
                 self.finish(&request);
                 self.was_cut();

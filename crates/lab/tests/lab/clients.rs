@@ -207,4 +207,7 @@ fn as_many_requests_are_under_way_as_the_depth_says() {
     );
     let [near, far] = [&near, &far].map(|outcome| outcome.latency[0].mean_ns);
     assert!(near.abs_diff(far) < far / 10, "{near} and {far} ns");
+    // What a turn of the core began after the end is not counted, however many there are.
+    let [few, many] = [1, 4096].map(|depth| on_a_core(LOG, &format!("depth = {depth}\n"), "").requests);
+    assert!(many < few / 100 * 112, "{many} and {few}");
 }
