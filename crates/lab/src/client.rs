@@ -133,8 +133,8 @@ impl Shared {
     }
 }
 
-/// When a request was to begin, and when it did. In an open loop it may have to wait until the depth has room for it: latency counts from
-/// when it was due, but what is done in a time is what began in it. Else a client that lags would be told to be slower than it is, by all that
+/// When a request was to begin, and when it did. In an open loop it may have to wait until the depth has room for it, in a closed one for the
+/// core that serves it. Latency counts from when it was due, but what is done in a time is what began in it. Else a client that lags would be told to be slower than it is, by all that
 /// was due within the ramp and done after it.
 struct Issued {
     due: Nanos,
@@ -205,9 +205,11 @@ impl Client {
         if self.start > self.shared.start {
             self.seat.rt.sleep_until(self.start).await;
         }
-        while let Some(request) = self.take().await {
-            let Issued { due: issued, begun } = self.issue(&request).await;
-            if issued >= self.end {
+        // When its last answer came, if the core has worked since.
+        let mut free = None;
+        while let Some(request) = self.take(&mut free).await {
+            let Issued { due: issued, begun } = self.issue(&request, free).await;
+            if begun >= self.end {
                 // Whoever waits for it, or behind it, must not wait for ever: a flush may have waited past the end itself.
                 self.finish(&request);
                 self.was_cut();
@@ -223,8 +225,10 @@ impl Client {
                     break;
                 }
             }
-            if self.seat.rt.now() <= issued {
-                // It took no time: others must get their turn, and time pass.
+            let answered = self.seat.rt.precise_now();
+            free = (answered > begun).then_some(answered);
+            if self.seat.rt.now() <= begun {
+                // Nobody was waited for: others must get their turn, and time pass.
                 self.seat.rt.yield_now().await;
             }
         }
@@ -321,9 +325,10 @@ impl Client {
         self.shared.names.borrow()[usize::from(self.name)].clone()
     }
 
-    /// The next request, once no barrier stands before it.
-    async fn take(&self) -> Option<Request> {
+    /// The next request, once no barrier stands before it; where one does, the request was not issued when its worker was free.
+    async fn take(&self, free: &mut Option<Nanos>) -> Option<Request> {
         if self.barrier.get() {
+            *free = None;
             self.until(|| !self.barrier.get()).await;
         }
         if self.seat.rt.now() >= self.end {
@@ -333,6 +338,7 @@ impl Client {
         let request = self.next()?;
         if request.kind == Kind::Flush {
             self.barrier.set(true);
+            *free = None;
             self.until(|| self.outstanding.get() == 0).await;
         }
         self.outstanding.set(self.outstanding.get() + 1);
@@ -350,10 +356,11 @@ impl Client {
         Some(request)
     }
 
-    /// Waits for the request's arrival; says when it was due and when it began.
-    async fn issue(&self, request: &Request) -> Issued {
+    /// Waits for the request's arrival; says when it was due and when it began. In a closed loop a request follows its worker's last
+    /// answer at once, and what it waits for the core that serves it is part of its latency.
+    async fn issue(&self, request: &Request, free: Option<Nanos>) -> Issued {
         let now = self.seat.rt.precise_now();
-        let Some(arrival) = request.arrival else { return Issued { due: now, begun: now } };
+        let Some(arrival) = request.arrival else { return Issued { due: free.unwrap_or(now), begun: now } };
         let due = self.start + arrival;
         if due < self.end {
             self.seat.rt.sleep_until(due).await;

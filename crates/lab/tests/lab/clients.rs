@@ -170,3 +170,44 @@ fn an_array_that_cannot_keep_the_rate_is_as_fast_as_it_is() {
     assert!(closed.remarks.is_empty() && kept.remarks.is_empty(), "{:?}, {:?}", closed.remarks, kept.remarks);
     assert_eq!(kept.requests, 50);
 }
+
+/// Writes that are answered from memory, or by a drive, on one modelled core; with what the run says of time.
+fn on_a_core(array: &str, job: &str, network: &str) -> Outcome {
+    let text = format!(
+        "name = \"core\"\n[devices]\npreset = \"null\"\ncapacity = \"1GiB\"\n[[array]]\n{array}[volume]\nsize = \"512MiB\"\n\
+         [[workload.fio]]\n{job}[cpu]\n{network}[run]\nduration = \"40ms\"\nramp = \"10ms\"\nsample = \"10ms\"\n"
+    );
+    let scenario = Scenario::parse("core.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Requests under way on average, by Little's law.
+fn under_way(outcome: &Outcome) -> f64 {
+    let all: u64 = outcome.latency.iter().map(|row| row.mean_ns * row.count).sum();
+    all as f64 / outcome.measured_ns as f64
+}
+
+#[test]
+fn as_many_requests_are_under_way_as_the_depth_says() {
+    const LOG: &str = "preset = \"log-raid\"\nraid = \"4+1\"\nsegment = \"4MiB\"\n";
+    const PLAIN: &str = "preset = \"raid0\"\ndrives = 4\n";
+    for (array, depth) in [(LOG, 1), (LOG, 32), (PLAIN, 1), (PLAIN, 32)] {
+        for mix in ["", "read = 50\n", "flush-every = 64\n"] {
+            let outcome = on_a_core(array, &format!("depth = {depth}\n{mix}"), "");
+            let (found, depth) = (under_way(&outcome), f64::from(depth));
+            // A core's turn is nobody's request, and behind a flush none is issued.
+            let least = if mix.starts_with("flush") { 0.85 } else { 0.85 * depth };
+            assert!((least..depth * 1.01).contains(&found), "{found} of {depth}, {mix:?} {array:?}");
+        }
+    }
+    // The same over a network that takes no time.
+    let (near, far) = (
+        on_a_core(LOG, "depth = 32\n", ""),
+        on_a_core(LOG, "depth = 32\n", "[network]\nrate = \"100GB\"\nlatency = \"0us\"\n"),
+    );
+    let [near, far] = [&near, &far].map(|outcome| outcome.latency[0].mean_ns);
+    assert!(near.abs_diff(far) < far / 10, "{near} and {far} ns");
+    // What a turn of the core began after the end is not counted, however many there are.
+    let [few, many] = [1, 4096].map(|depth| on_a_core(LOG, &format!("depth = {depth}\n"), "").requests);
+    assert!(many < few / 100 * 112, "{many} and {few}");
+}
