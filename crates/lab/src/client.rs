@@ -134,8 +134,8 @@ impl Shared {
 }
 
 /// When a request was to begin, and when it did. In an open loop it may have to wait until the depth has room for it, in a closed one for the
-/// core that serves it. Latency counts from when it was due, but what is done in a time is what began in it. Else a client that lags would be told to be slower than it is, by all that
-/// was due within the ramp and done after it.
+/// core that serves it. Latency counts from when it was due, but what is done in a time is what began in it. Else a client that lags would be
+/// told to be slower than it is, by all that was due within the ramp and done after it.
 struct Issued {
     due: Nanos,
     begun: Nanos,
