@@ -29,8 +29,8 @@ impl RotationView<'_> {
 pub struct CleaningView<'a> {
     /// The groups, and whose turn it is.
     pub rotation: RotationView<'a>,
-    /// The group that was being cleaned until now, if any.
-    pub cleaning: Option<usize>,
+    /// The groups as if what is emptied had been given back.
+    pub released: &'a [GroupView],
     /// For each group, valid blocks of its best victim in percent of a segment; `None` when it has no victim.
     pub best_victim_percent: &'a [Option<u32>],
     /// Whether a writer waits for a free segment right now.
@@ -43,12 +43,11 @@ const AHEAD: usize = 2;
 /// Rule for the group that is cleaned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CleaningScope {
-    /// Any group: start when its free segments fall below `start_percent` of all, stop at `stop_percent`.
+    /// Any group, while what its writers have left is less than `keep_percent` of it; segments that only have to be given back count. Where it
+    /// is no more than what they are slowed at ([`Pressure`](crate::Pressure)), they are slowed whenever anything is cleaned.
     Anywhere {
-        /// Low watermark, percent of the group's segments.
-        start_percent: u32,
-        /// High watermark.
-        stop_percent: u32,
+        /// Segments that writers should have left, in percent of the group's.
+        keep_percent: u32,
     },
     /// The group that will be front-end next, then the one after it, and only while that pays: a victim with at least
     /// `worthless_percent` valid blocks is left alone (SWAN section 3.2; the order and the end are ours, the paper leaves them open).
@@ -125,15 +124,13 @@ impl CleaningScope {
     /// The group to clean a victim of, or `None` to rest.
     pub fn choose(self, view: &CleaningView) -> Option<usize> {
         match self {
-            CleaningScope::Anywhere { start_percent, stop_percent } => {
-                let groups = view.rotation.groups;
-                let wants = |g: usize| {
-                    let group = &groups[g];
-                    let bound = if view.cleaning == Some(g) { stop_percent } else { start_percent };
-                    let short = u64::from(group.free) * 100 < u64::from(group.segments) * u64::from(bound);
+            CleaningScope::Anywhere { keep_percent } => {
+                let wants = |&g: &usize| {
+                    let group = &view.released[g];
+                    let short = u64::from(group.left()) * 100 < u64::from(group.segments) * u64::from(keep_percent);
                     (short || !group.writable()) && view.best_victim_percent[g].is_some_and(|p| p < 100)
                 };
-                (0..groups.len()).filter(|&g| wants(g)).min_by_key(|&g| groups[g].free)
+                (0..view.released.len()).filter(wants).min_by_key(|&g| view.released[g].free)
             }
             CleaningScope::WholeGroup { .. } => {
                 let yields = |&g: &usize| view.best_victim_percent[g].is_some_and(|p| p < 100);
@@ -177,7 +174,7 @@ impl CleaningScope {
             freed: groups[first].left() + groups[beside].left(),
             to_free: to_free(first) + to_free(beside),
         };
-        (to_free(first) > 0 && to_free(beside) > 0 && both.haste() > 0.0).then_some(beside)
+        (to_free(first) > 0 && to_free(beside) > 0 && both.haste() >= 1.0).then_some(beside)
     }
 }
 
@@ -197,14 +194,14 @@ mod tests {
             |of_this_turn| SegmentView { id: cygnus_types::SegmentId(1), live: 5, capacity: 10, life: 1, of_this_turn };
         assert!(swan.worth(false).takes(&view(false)) && swan.worth(true).takes(&view(true)));
         assert!(!swan.worth(false).takes(&view(true)));
-        assert!(CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 }.worth(false).takes(&view(true)));
+        assert!(CleaningScope::Anywhere { keep_percent: 2 }.worth(false).takes(&view(true)));
     }
 
     fn swan(groups: &[GroupView], front_end: usize, victims: &[Option<u32>], starving: bool) -> Option<usize> {
         let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
         rule.choose(&CleaningView {
             rotation: RotationView { groups, front_end, fresh: None },
-            cleaning: None,
+            released: groups,
             best_victim_percent: victims,
             starving,
         })
@@ -234,9 +231,9 @@ mod tests {
         let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
         let victims = [Some(40), None, Some(30), None];
         let choose = |groups: &[GroupView], fresh| {
-            let (best_victim_percent, cleaning, starving) = (&victims[..groups.len()], None, false);
+            let (best_victim_percent, starving) = (&victims[..groups.len()], false);
             let rotation = RotationView { groups, front_end: 0, fresh };
-            rule.choose(&CleaningView { rotation, cleaning, best_victim_percent, starving })
+            rule.choose(&CleaningView { rotation, released: groups, best_victim_percent, starving })
         };
         assert_eq!(choose(&[group(5), GroupView::ABSENT, group(20)], None), Some(2));
         assert_eq!(choose(&[group(5), group(100), group(20), group(100)], Some(3)), None, "it is clean");
@@ -259,7 +256,7 @@ mod tests {
         assert_eq!(beside([20, 10, 60, 10], 1), None, "the one after it is clean");
         let two = [group(20), group(10)];
         assert_eq!(rule.group_beside(RotationView { groups: &two, front_end: 0, fresh: None }, 1), None);
-        let anywhere = CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 };
+        let anywhere = CleaningScope::Anywhere { keep_percent: 2 };
         assert_eq!(anywhere.group_beside(RotationView { groups: &[group(1); 3], front_end: 0, fresh: None }, 1), None);
     }
 
@@ -268,27 +265,25 @@ mod tests {
         let rule = CleaningScope::WholeGroup { worthless_percent: 90 };
         let choose = |starving| {
             let best_victim_percent = &[Some(60), None, Some(40)];
-            let rotation = RotationView { groups: &[group(1); 3], front_end: 0, fresh: None };
-            rule.choose(&CleaningView { rotation, cleaning: None, best_victim_percent, starving })
+            let groups = &[group(1); 3];
+            let rotation = RotationView { groups, front_end: 0, fresh: None };
+            rule.choose(&CleaningView { rotation, released: groups, best_victim_percent, starving })
         };
         assert_eq!((choose(false), choose(true)), (None, Some(2)));
     }
 
     #[test]
-    fn watermarks_have_hysteresis() {
-        let rule = CleaningScope::Anywhere { start_percent: 10, stop_percent: 20 };
-        let view = |free, cleaning| {
-            let groups = [group(free)];
+    fn writers_have_some_left_whether_that_is_given_back_or_not() {
+        let rule = CleaningScope::Anywhere { keep_percent: 10 };
+        let view = |free| {
             rule.choose(&CleaningView {
-                rotation: RotationView { groups: &groups, front_end: 0, fresh: None },
-                cleaning,
+                rotation: RotationView { groups: &[group(0)], front_end: 0, fresh: None },
+                released: &[group(free)],
                 best_victim_percent: &[Some(50)],
                 starving: false,
             })
         };
-        assert_eq!(view(15, None), None);
-        assert_eq!(view(9, None), Some(0));
-        assert_eq!(view(15, Some(0)), Some(0));
-        assert_eq!(view(20, Some(0)), None);
+        assert_eq!(view(12), None, "two of them are not for writers");
+        assert_eq!(view(11), Some(0));
     }
 }

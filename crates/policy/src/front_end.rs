@@ -79,13 +79,15 @@ pub struct Turn {
 }
 
 /// The lead that writers may keep over cleaning, as a part of the turn: a burst goes through at once.
-const LEAD: f64 = 0.125;
+const LEAD: f64 = 0.25;
 /// Writers are not slowed while their room is at least this multiple of what the turn frees.
 const AT_LEISURE: f64 = 2.0;
 /// The least part of the cleaner's pace at which writers go on.
 const SLOWEST: f64 = 0.125;
 /// Cleaning has time while the writers' room is at least this multiple of what the turn frees.
-const AT_EASE: f64 = 1.25;
+const AT_EASE: f64 = 1.5;
+/// It goes as fast as it can while that room is no more than this multiple: writers are held up only then, and hardly before 1.
+const IN_HASTE: f64 = 1.25;
 
 impl Turn {
     /// The writers' room, here and in the next front-end, as a multiple of what the turn frees in all: 1 while cleaning keeps pace with
@@ -118,7 +120,7 @@ impl Turn {
         if self.to_free == 0 {
             return 0.0;
         }
-        ((AT_EASE - self.room()) / (AT_EASE - 1.0)).clamp(0.0, 1.0)
+        ((AT_EASE - self.room()) / (AT_EASE - IN_HASTE)).clamp(0.0, 1.0)
     }
 }
 
@@ -208,10 +210,10 @@ mod tests {
     #[test]
     fn writers_go_at_the_pace_of_cleaning_when_they_have_used_up_their_lead() {
         let pace = |writable, to_free| Turn { writable, freed: 0, to_free }.writers_pace(Nanos::millis(1));
-        assert_eq!((pace(0, 0), pace(188, 100)), (Nanos::ZERO, Nanos::ZERO), "nothing to clean, or room enough");
-        assert_eq!(pace(175, 200), Nanos::millis(1));
-        assert!((0..187).all(|w| pace(w, 100) >= pace(w + 1, 100)), "a slope");
-        assert!(pace(100, 100) < Nanos::micros(700) && pace(50, 100) > Nanos::millis(4));
+        assert_eq!((pace(0, 0), pace(175, 100)), (Nanos::ZERO, Nanos::ZERO), "nothing to clean, or room enough");
+        assert_eq!(pace(75, 100), Nanos::millis(1));
+        assert!((0..174).all(|w| pace(w, 100) >= pace(w + 1, 100)), "a slope");
+        assert!(pace(100, 100) < Nanos::micros(420) && pace(50, 100) > Nanos::millis(3));
         assert_eq!(pace(0, 100), Nanos::millis(8));
     }
 
@@ -228,7 +230,7 @@ mod tests {
     #[test]
     fn cleaning_hurries_before_writers_are_held_up() {
         let turn = |writable, to_free| Turn { writable, freed: 0, to_free };
-        assert_eq!((turn(0, 0).haste(), turn(125, 100).haste(), turn(100, 100).haste()), (0.0, 0.0, 1.0));
+        assert_eq!((turn(0, 0).haste(), turn(150, 100).haste(), turn(125, 100).haste()), (0.0, 0.0, 1.0));
         assert!((0..200).all(|w| turn(w, 100).haste() >= turn(w + 1, 100).haste()), "a slope");
         let cleaners = Nanos::millis(1);
         let held_up = |turn: Turn| turn.writers_pace(cleaners) >= cleaners;

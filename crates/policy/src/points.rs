@@ -170,7 +170,7 @@ impl Preset {
     pub fn policies(self) -> Policies {
         let shared = Policies {
             front_end: FrontEnd::EveryGroup,
-            cleaning: CleaningScope::Anywhere { start_percent: 2, stop_percent: 3 },
+            cleaning: CleaningScope::Anywhere { keep_percent: 2 },
             victim: Victim::Greedy,
             victim_on: [None; Medium::ALL.len()],
             streams: Streams::Together,
@@ -238,6 +238,15 @@ impl Policies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_log_is_cleaned_before_its_writers_are_slowed() {
+        for policies in Preset::ALL.map(Preset::policies) {
+            if let CleaningScope::Anywhere { keep_percent } = policies.cleaning {
+                assert!(keep_percent > policies.pressure.begin_percent);
+            }
+        }
+    }
 
     #[test]
     fn names_lead_back_to_presets() {

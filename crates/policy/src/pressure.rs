@@ -5,10 +5,9 @@ use cygnus_types::Nanos;
 /// What the rule judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PressureView {
-    /// Free segments that client writes may take, over all groups.
+    /// Free segments that client writes may take, over all groups, and those that are emptied and only have to be given back: these
+    /// come when writers are short, and before that nobody need wait for them.
     pub writable: u32,
-    /// The same with those that are emptied and only have to be given back.
-    pub soon_writable: u32,
     /// Segments of all groups, whatever their state.
     pub segments: u32,
     /// Whether there is garbage that cleaning could turn into free segments. Without any, slowing writers down gains nothing.
@@ -33,7 +32,7 @@ impl Pressure {
     /// How long a writer waits per block: zero above the mark, then growing with the square of what is missing, so the
     /// first percent is hardly felt and the last one leaves the cleaner time.
     pub fn delay_per_block(self, view: PressureView) -> Nanos {
-        let begin = self.mark(view);
+        let begin = u64::from(self.mark(view.segments));
         let writable = u64::from(view.writable);
         if !view.cleanable || writable >= begin {
             return Nanos::ZERO;
@@ -45,17 +44,17 @@ impl Pressure {
     /// spite of that delay. Where it does, as on disks, writers would fill a segment fast and wait for the next one for minutes. When
     /// no segment is left they get four fifths of what is gained, so that one will be; with some left they get more than is gained.
     pub fn interval(self, view: PressureView) -> Nanos {
-        let begin = self.mark(view).max(FEW);
-        let writable = u64::from(view.soon_writable);
+        let begin = u64::from(self.mark(view.segments)).max(FEW);
+        let writable = u64::from(view.writable);
         if writable >= begin || view.gain.0 <= self.longest_ns_per_block {
             return Nanos::ZERO;
         }
         Nanos(view.gain.0.saturating_mul(square_of_missing(writable, begin)) / 1_000_000 * 5 / 4)
     }
 
-    /// Writable segments below which writers are slowed.
-    fn mark(self, view: PressureView) -> u64 {
-        u64::from(view.segments) * u64::from(self.begin_percent) / 100
+    /// Of so many segments, those that must be writable or writers are slowed.
+    pub fn mark(self, segments: u32) -> u32 {
+        (u64::from(segments) * u64::from(self.begin_percent) / 100) as u32
     }
 }
 
@@ -69,19 +68,18 @@ fn square_of_missing(writable: u64, begin: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const VIEW: PressureView =
-        PressureView { writable: 0, soon_writable: 0, segments: 1000, cleanable: true, gain: Nanos::ZERO };
+    const VIEW: PressureView = PressureView { writable: 0, segments: 1000, cleanable: true, gain: Nanos::ZERO };
 
     #[test]
     fn where_cleaning_is_slow_writers_keep_to_its_pace() {
         let rule = Pressure { begin_percent: 1, longest_ns_per_block: 200_000 };
-        let interval = |soon_writable, gain| rule.interval(PressureView { soon_writable, gain, ..VIEW });
+        let interval = |writable, gain| rule.interval(PressureView { writable, gain, ..VIEW });
         assert_eq!(interval(0, Nanos::micros(200)), Nanos::ZERO, "the delay is enough");
         let slow = Nanos::millis(2);
         assert_eq!(interval(0, slow), Nanos::micros(2500));
         assert_eq!(interval(10, slow), Nanos::ZERO);
         assert!((1..=10).all(|writable| interval(writable, slow) < interval(writable - 1, slow)));
-        let small = |soon_writable| rule.interval(PressureView { soon_writable, segments: 50, gain: slow, ..VIEW });
+        let small = |writable| rule.interval(PressureView { writable, segments: 50, gain: slow, ..VIEW });
         assert_eq!((small(2), small(4)), (Nanos::micros(625), Nanos::ZERO));
     }
 

@@ -101,7 +101,7 @@ impl Cleaner {
                 None if !home.space.borrow().pending.is_empty() && !home.cleaning.releasing.get() => {
                     self.start_release()
                 }
-                None if home.space.borrow().is_starving() => {
+                None if home.space.borrow().gets_nothing() => {
                     if self.blocked_by_discards() {
                         self.checkpointer.start_checkpoint_at_once();
                         self.leave_all_to_checkpoint();
@@ -154,7 +154,7 @@ impl Cleaner {
         let begun = self.begun_stripes() + self.reactor.home().cleaning.helpers.filling();
         let batch = BATCH.max((self.reactor.shared.layout.segments(group) / BATCH_SHARE) as usize);
         let space = self.reactor.home().space.borrow();
-        let wanted = space.starving > 0 || space.turn.is_over();
+        let wanted = space.starving > 0 || space.turn.is_over() || space.writers_are_short(&self.reactor.shared, group);
         let worth_it = space.reclaimed >= 2 * stripe * begun.max(1) && (space.pending.len() >= batch || wanted);
         worth_it || space.pending.len() >= MOST_PENDING * batch
     }

@@ -125,19 +125,14 @@ impl Emptied {
     /// Makes the moves durable and gives the emptied segments back.
     pub(crate) async fn release_pending(&self) {
         let _step = self.reactor.shared.during("release");
-        let pending = {
-            let mut space = self.reactor.home().space.borrow_mut();
-            space.reclaimed = 0;
-            space.releases += 1;
-            std::mem::take(&mut space.pending)
-        };
+        let pending = self.reactor.home().space.borrow_mut().begin_release();
         let skip = planted::is(Bug::VictimFreedUnflushed);
         if skip || Flusher::of(&self.reactor).flush_everything().await.is_ok() {
-            Releaser::of(&self.reactor).free_segments(pending).await;
+            Releaser::of(&self.reactor).free_segments(pending.clone()).await;
         } else {
-            self.reactor.home().space.borrow_mut().pending.extend(pending);
+            self.reactor.home().space.borrow_mut().pending.extend(&pending);
         }
-        self.reactor.home().space.borrow_mut().releases -= 1;
+        self.reactor.home().space.borrow_mut().end_release(pending);
         self.reactor.home().space_changed.notify();
     }
 }

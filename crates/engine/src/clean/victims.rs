@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_policy::{CleaningView, RotationView, SegmentView, Victim, Worth};
+use cygnus_policy::{CleaningView, GroupView, RotationView, SegmentView, Victim, Worth};
 use cygnus_types::{GroupId, Medium};
 
 use crate::clean::evacuate::Evacuator;
@@ -133,10 +133,13 @@ impl Choice {
         worth: Worth,
     ) -> Option<Chosen> {
         let (reactor, policies) = (&self.reactor, &self.reactor.shared.policies);
-        let views = reactor.home().space.borrow().views(&reactor.shared);
-        let groups = match medium {
+        let among = |views: Vec<GroupView>| match medium {
             Some(medium) => on_medium(&reactor.shared, &views, medium),
             None => views,
+        };
+        let (groups, released) = {
+            let space = reactor.home().space.borrow();
+            (among(space.views(&reactor.shared)), among(space.views_when_released(&reactor.shared)))
         };
         let (candidates, busy) = (reactor.home().candidates(&reactor.shared), self.busy_segments());
         let best = |g: usize| {
@@ -150,7 +153,7 @@ impl Choice {
         let mut space = self.reactor.home().space.borrow_mut();
         space.cleaning = self.reactor.shared.policies.cleaning.choose(&CleaningView {
             rotation: RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() },
-            cleaning: space.cleaning,
+            released: &released,
             best_victim_percent: &best_victim_percent,
             starving,
         });

@@ -76,12 +76,11 @@ impl Reactor {
         let capacity = u64::from(self.shared.shapes(group_id(space.front_end)).capacity());
         let of_turn = per_segment / capacity;
         let pressure = self.shared.policies.pressure;
-        let pace = |medium: Medium, views: &[GroupView], released: &[GroupView]| {
-            let left = |views: &[GroupView]| views.iter().map(GroupView::left).sum();
-            let (writable, soon_writable) = (left(views), left(released));
-            let segments = views.iter().map(|g| g.segments).sum();
+        let pace = |medium: Medium, released: &[GroupView]| {
+            let writable = released.iter().map(GroupView::left).sum();
+            let segments = released.iter().map(|g| g.segments).sum();
             let gain = self.home().cleaning.gained.borrow().per_block(medium);
-            let view = PressureView { writable, soon_writable, segments, cleanable, gain };
+            let view = PressureView { writable, segments, cleanable, gain };
             // Where one group takes all writes its own turn has a pace.
             let of_gain =
                 if self.shared.policies.front_end.is_exclusive() { Nanos::ZERO } else { pressure.interval(view) };
@@ -90,10 +89,9 @@ impl Reactor {
             Pace { delay: pressure.delay_per_block(view), interval: of_turn.max(of_gain), period }
         };
         let paces = match self.shared.held.only_medium() {
-            Some(medium) => Medium::ALL.map(|on| (on == medium).then(|| pace(medium, &views, &released))),
+            Some(medium) => Medium::ALL.map(|on| (on == medium).then(|| pace(medium, &released))),
             None => Medium::ALL.map(|medium| {
-                let on_it = |views: &[GroupView]| on_medium(&self.shared, views, medium);
-                self.shared.held.has_medium(medium).then(|| pace(medium, &on_it(&views), &on_it(&released)))
+                self.shared.held.has_medium(medium).then(|| pace(medium, &on_medium(&self.shared, &released, medium)))
             }),
         };
         self.shared.admission.set(paces, self.rt.now());

@@ -30,6 +30,8 @@ pub(crate) struct Space {
     pub pending: Vec<SegIx>,
     /// Rounds under way in which emptied segments are given back.
     pub releases: u32,
+    /// Segments that these rounds give back.
+    releasing: Vec<SegIx>,
     /// Blocks of space that the pending segments give beyond those that moved out of them.
     pub reclaimed: u64,
     pub front_end: usize,
@@ -109,6 +111,7 @@ impl Space {
             free: vec![VecDeque::new(); groups],
             pending: Vec::new(),
             releases: 0,
+            releasing: Vec::new(),
             reclaimed: 0,
             front_end: 0,
             fresh: None,
@@ -142,6 +145,11 @@ impl Space {
     /// Whether writers wait for what cleaning gives, or were told that it gives nothing.
     pub(crate) fn is_starving(&self) -> bool {
         self.starving > 0 || self.clogged
+    }
+
+    /// The same, and nothing that was emptied is on its way to them.
+    pub(crate) fn gets_nothing(&self) -> bool {
+        self.is_starving() && self.releases == 0
     }
 
     /// A writer waits for a segment.
@@ -214,7 +222,23 @@ impl Space {
 
     /// Segments of a group that are emptied and not given back yet.
     pub(crate) fn pending_in(&self, shared: &Shared, group: GroupId) -> u32 {
-        self.pending.iter().filter(|&&seg| shared.segments.locate(seg).0 == group).count() as u32
+        let emptied = self.pending.iter().chain(&self.releasing);
+        emptied.filter(|&&seg| shared.segments.locate(seg).0 == group).count() as u32
+    }
+
+    /// What is emptied is given back from now on: takes it out of what waits for that.
+    pub(crate) fn begin_release(&mut self) -> Vec<SegIx> {
+        self.reclaimed = 0;
+        self.releases += 1;
+        self.releasing.extend(&self.pending);
+        std::mem::take(&mut self.pending)
+    }
+
+    /// It is free now, or waits again.
+    pub(crate) fn end_release(&mut self, mut segs: Vec<SegIx>) {
+        self.releases -= 1;
+        segs.sort_unstable();
+        self.releasing.retain(|seg| segs.binary_search(seg).is_err());
     }
 
     /// What a group is doing.
@@ -368,6 +392,14 @@ impl Space {
             view.free += self.pending_in(shared, GroupId(group as u16));
         }
         views
+    }
+
+    /// Whether what is emptied had better be given back, or writers would be slowed for want of it.
+    pub(crate) fn writers_are_short(&self, shared: &Shared, group: GroupId) -> bool {
+        let its = on_medium(shared, &self.views(shared), shared.medium(group));
+        let (left, segments): (u32, u32) =
+            its.iter().fold((0, 0), |(left, all), view| (left + view.left(), all + view.segments));
+        left < shared.policies.pressure.mark(segments)
     }
 
     /// Blocks that can move at once within a group. Half of what is free stays for those that come before anything that was

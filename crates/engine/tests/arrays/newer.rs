@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use cygnus_engine::{Array, ArrayError, FindingKind, Salvage};
 use cygnus_format::{Protection, Stream, StripeHeader, crc32c};
+use cygnus_types::ByteSize;
 
 use crate::sample::*;
 use crate::sessions::*;
@@ -96,10 +97,14 @@ fn a_check_finds_newer_stripes_and_a_serving_array_that_meets_one_takes_no_write
     session(&sample.world, &sample.disks, |rt, devices| async move {
         let array = Array::open(&rt, &devices, &options()).await.unwrap();
         let volume = array.volume("v").unwrap();
-        // Cleaning comes by all segments in which anything is left.
+        for i in (0..700).filter(|i| !stays.contains(i)) {
+            put(&rt, &volume, i, i).await.unwrap();
+        }
+        // Where no segment is without current blocks any more, cleaning comes by the one that has only the stripe.
+        let others = array.create_volume("w", ByteSize(24 * MIB), 0).await.unwrap();
         let mut ended = None;
-        for i in (0..40_000).filter(|i| !stays.contains(&(i % 700))) {
-            if let Err(error) = put(&rt, &volume, i % 700, i).await {
+        for i in 0..40_000 {
+            if let Err(error) = put(&rt, &others, rt.rng_u64() % 6144, i).await {
                 ended = Some(error.to_string());
                 break;
             }
