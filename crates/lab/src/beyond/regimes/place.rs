@@ -44,6 +44,15 @@ pub(super) enum Load {
     Bursts(u32),
 }
 
+/// When a write is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answers {
+    /// By each design as soon as it does that: logs have a write in memory, RAID-5 on its drives.
+    EachAsItDoes,
+    /// When drives have it, by all: logs copy small writes first, so that none of them ends a stripe.
+    ByDrives,
+}
+
 /// One place: what is held, what is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
@@ -54,6 +63,7 @@ pub(super) struct Place {
     /// Live data, in percent of what the array's drives hold without parity.
     pub utilisation: u32,
     pub load: Load,
+    pub answers: Answers,
 }
 
 impl Design {
@@ -81,13 +91,25 @@ impl Design {
         self != Design::Serial || utilisation < 50
     }
 
-    fn section(self, data: u32) -> String {
+    /// The place at which it is run to know it at this one: RAID-5 answers when its drives have a write, whatever is asked for.
+    pub fn run_at(self, place: Place) -> Place {
+        match self {
+            Design::Raid5 => Place { answers: Answers::EachAsItDoes, ..place },
+            Design::Swan | Design::LogRaid | Design::Serial => place,
+        }
+    }
+
+    fn section(self, data: u32, answers: Answers) -> String {
         let drives = GROUPS * (data + 1);
+        let spare = match answers {
+            Answers::EachAsItDoes => "over-provision = 5\n",
+            Answers::ByDrives => "over-provision = 5\nprotection = \"two-phase\"\n",
+        };
         let log = |groups: u32, raid: String| format!("groups = {groups}\nraid = \"{raid}\"\nsegment = \"512KiB\"\n");
         let (one, groups) = (log(1, format!("{}+1", drives - 1)), log(GROUPS, format!("{data}+1")));
         let more = match self {
-            Design::Swan | Design::Serial => groups + "over-provision = 5\n",
-            Design::LogRaid => one + "over-provision = 5\n",
+            Design::Swan | Design::Serial => groups + spare,
+            Design::LogRaid => one + spare,
             Design::Raid5 => format!("drives = {drives}\n"),
         };
         format!("[[array]]\npreset = \"{}\"\n{more}", self.name())
@@ -106,8 +128,12 @@ impl fmt::Display for Load {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { data, reads, utilisation, load } = self;
-        write!(f, "{data}+1, {utilisation} % full, {reads} % reads, {load}")
+        let Place { data, reads, utilisation, load, answers } = self;
+        write!(f, "{data}+1, {utilisation} % full, {reads} % reads, {load}")?;
+        match answers {
+            Answers::EachAsItDoes => Ok(()),
+            Answers::ByDrives => write!(f, ", answered by drives"),
+        }
     }
 }
 
@@ -126,6 +152,10 @@ impl Place {
     /// A scenario of the one array.
     pub fn scenario(self, scale: Scale, design: Design) -> String {
         let Place { reads, utilisation, .. } = self;
+        let ack = match self.answers {
+            Answers::EachAsItDoes => "",
+            Answers::ByDrives => "ack = \"written\"\n",
+        };
         let (rate, network) = match self.load {
             Load::Closed(percent) => {
                 let network = self.front_end() * f64::from(percent) / 100.0 / 1e6;
@@ -136,12 +166,12 @@ impl Place {
         };
         let once = self.once_over();
         format!(
-            "name = \"regimes\"\n{}{}[volume]\nsize = \"{utilisation}% of data\"\n\
+            "name = \"regimes\"\n{}{}[volume]\nsize = \"{utilisation}% of data\"\n{ack}\
              [aging]\nfill = \"100%\"\noverwrite = {AGING:?}\noverwrite-block = \"16KiB\"\n\
              [[workload.fio]]\nname = \"mixed\"\nblock-size = \"16KiB\"\nread = {reads}\n{rate}{network}\
              [run]\nduration = \"{}\"\nramp = \"{}\"\nsample = \"{}\"\n",
             scale.devices("850-pro", BLOCKS, PAGES),
-            design.section(self.data),
+            design.section(self.data, self.answers),
             scale.seconds(once * (RAMP + MEASURED)),
             scale.seconds(once * RAMP),
             scale.seconds(once / 4.0)
@@ -192,15 +222,23 @@ impl Sheet {
 
 /// What is drawn of open loops: the load alone, then each thing changed by itself.
 pub(super) fn open() -> Vec<Sheet> {
-    let sheet = |data: u32, reads: u32, how: &str, load: fn(u32) -> Load| {
+    let sheet_of = |data: u32, reads: u32, how: &str, load: fn(u32) -> Load, answers: Answers| {
         let title = format!("{GROUPS} x {data}+1, {reads} % reads, {how}");
-        Sheet::new(title, WRITES, |utilisation, percent| Place { data, reads, utilisation, load: load(percent) })
+        Sheet::new(title, WRITES, |utilisation, percent| Place {
+            data,
+            reads,
+            utilisation,
+            load: load(percent),
+            answers,
+        })
     };
+    let sheet = |data, reads, how: &str, load| sheet_of(data, reads, how, load, Answers::EachAsItDoes);
     vec![
         sheet(2, 30, "steady", Load::Steady),
         sheet(2, 70, "steady", Load::Steady),
         sheet(2, 30, "in bursts", Load::Bursts),
         sheet(4, 30, "steady", Load::Steady),
+        sheet_of(2, 30, "steady, answered by drives", Load::Steady, Answers::ByDrives),
     ]
 }
 
@@ -213,5 +251,6 @@ pub(super) fn closed() -> Vec<Sheet> {
         reads,
         utilisation,
         load: Load::Closed(percent),
+        answers: Answers::EachAsItDoes,
     })]
 }
