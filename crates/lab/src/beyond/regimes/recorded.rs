@@ -6,13 +6,18 @@ use serde::Serialize;
 use super::place::{NETWORKS, UTILISATIONS, WRITES};
 use crate::files::cells;
 
+const READ: &str = include_str!("../../../published/regimes/reads-99.9.csv");
+const WRITTEN: &str = include_str!("../../../published/regimes/writes-99.9.csv");
+
 /// What was measured, its unit, in which loop, and the table of its map.
-const TABLES: [(&str, &str, Loop, &str); 5] = [
+const TABLES: [(&str, &str, Loop, &str); 7] = [
     ("reads and writes", "MB/s", Loop::Closed, include_str!("../../../published/regimes/throughput.csv")),
-    ("99.9 % of reads", "us", Loop::Open, include_str!("../../../published/regimes/reads-99.9.csv")),
-    ("99.9 % of writes", "us", Loop::Open, include_str!("../../../published/regimes/writes-99.9.csv")),
+    ("99.9 % of reads", "us", Loop::Open, READ),
+    ("99.9 % of writes", "us", Loop::Open, WRITTEN),
     ("99.99 % of reads", "us", Loop::Open, include_str!("../../../published/regimes/reads-99.99.csv")),
     ("99.99 % of writes", "us", Loop::Open, include_str!("../../../published/regimes/writes-99.99.csv")),
+    ("99.9 % of reads where drives answer", "us", Loop::ByDrives, READ),
+    ("99.9 % of writes where drives answer", "us", Loop::ByDrives, WRITTEN),
 ];
 
 /// Cells in front of the numbers: panel, row, column, who leads.
@@ -26,6 +31,8 @@ const DESIGNS: usize = super::place::DESIGNS.len();
 enum Loop {
     Open,
     Closed,
+    /// Open, and writes are answered when drives have them.
+    ByDrives,
 }
 
 /// A place of the maps, and who leads there.
@@ -52,6 +59,8 @@ pub struct Led {
 
 /// How many times as long as the best tail another one is before it is [`Led::far_behind`].
 const FAR: f64 = 2.0;
+/// Microseconds up to which no tail is: a drive takes longer for a read, so nobody would notice.
+const UNNOTICED: f64 = 100.0;
 
 impl Led {
     /// Whether a design leads alone or is even with the best. A cell that is undecided, since drives of the two sizes say different
@@ -65,14 +74,14 @@ impl Led {
         names.split(", ").any(|name| name == design)
     }
 
-    /// Of a latency: the design's own and the best one's, each with its name, if the design's is more than twice as long.
+    /// Of a latency: the design's own and the best one's, each with its name, if the design's is more than twice as long and not too short to be noticed.
     pub fn far_behind(&self, design: &str) -> Option<[&(String, f64); 2]> {
         if self.unit != "us" {
             return None;
         }
         let own = self.numbers.iter().find(|(name, _)| name == design)?;
         let best = self.numbers.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
-        (own.1 > FAR * best.1).then_some([own, best])
+        (own.1 > UNNOTICED.max(FAR * best.1)).then_some([own, best])
     }
 }
 
@@ -85,12 +94,14 @@ pub fn nearest_regime(data: u32, utilisation: f64, load: f64) -> Regime {
         let (groups, how, load) = match within {
             Loop::Closed => (2, "closed loop", nearest(NETWORKS, load)),
             Loop::Open => (wide, "steady", nearest(WRITES, load)),
+            Loop::ByDrives => (2, "steady, answered by drives", nearest(WRITES, load)),
         };
         let panel = format!("3 x {groups}+1, 30 % reads, {how}");
         let mut found = led(table, [panel, format!("{full} %"), format!("{load} %")])?;
         found.what = match within {
             Loop::Closed => format!("{what}, {groups}+1 behind a network of {load} % of the front-end's rate"),
             Loop::Open => format!("{what}, writes at {load} % of that rate"),
+            Loop::ByDrives => format!("{what}, 2+1, writes at {load} % of that rate"),
         };
         found.unit = unit;
         Some(found)
@@ -158,6 +169,8 @@ mod tests {
         };
         assert_eq!(led("us", 2001.0).far_behind("swan"), Some([&("swan".into(), 2001.0), &("raid5".into(), 1000.0)]));
         assert_eq!(led("us", 2000.0).far_behind("swan"), None);
+        let short = Led { numbers: vec![("swan".into(), 99.0), ("raid5".into(), 1.0)], ..led("us", 0.0) };
+        assert_eq!(short.far_behind("swan"), None);
         // More of a rate is better.
         assert_eq!(led("MB/s", 9000.0).far_behind("swan"), None);
         assert_eq!(led("us", 9000.0).far_behind("serial"), None);
