@@ -39,6 +39,8 @@ pub(crate) struct Home {
     pub pins: Pins,
     pub cleaning: Cleaning,
     pub flushing: Rounds<Result<(), Fault>>,
+    /// The next round of flush is about what clients have written, also in stripes that are open.
+    pub flush_settles: Cell<bool>,
     /// The next round of flush is to leave no stripe open that only copies make safe.
     pub flush_closes: Cell<bool>,
     pub checkpoints: Checkpoints,
@@ -83,6 +85,7 @@ impl Home {
             pins: Pins::default(),
             cleaning,
             flushing: Rounds::default(),
+            flush_settles: Cell::new(false),
             flush_closes: Cell::new(false),
             checkpoints: Checkpoints::default(),
             records: Records::new(generation),

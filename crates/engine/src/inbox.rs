@@ -8,6 +8,7 @@ use cygnus_types::{BLOCK, ReactorId};
 use crate::clean::{helpers, moves};
 use crate::peers::{Answer, Envelope, ToHome, ToOwner};
 use crate::reactor::Reactor;
+use crate::write::filling;
 use crate::write::grant::Room;
 use crate::write::lane::Lane;
 use crate::write::replicate::Replicator;
@@ -70,11 +71,18 @@ impl Reactor {
                 });
                 self.answer(from, ticket, Answer::Blocks(blocks));
             }
-            ToOwner::Grown { ticket } => self.answer(from, ticket, Answer::Done),
+            ToOwner::Fence { ticket } => self.answer(from, ticket, Answer::Done),
             ToOwner::EndLooks { ticket } => {
                 let reactor = self.clone();
                 self.rt.spawn(async move {
                     reactor.looks.end().await;
+                    reactor.answer(from, ticket, Answer::Done);
+                });
+            }
+            ToOwner::End { ticket, patience } => {
+                let reactor = self.clone();
+                self.rt.spawn(async move {
+                    filling::until_ended(&reactor, patience).await;
                     reactor.answer(from, ticket, Answer::Done);
                 });
             }

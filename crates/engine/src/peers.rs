@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use cygnus_runtime::{DeviceIx, OneshotReceiver, OneshotSender, Runtime, oneshot};
-use cygnus_types::{GroupId, ReactorId};
+use cygnus_types::{GroupId, Nanos, ReactorId};
 
 use crate::clean::through::Through;
 use crate::fault::Fault;
@@ -31,12 +31,14 @@ pub(crate) enum ToHome {
 pub(crate) enum ToOwner {
     /// Blocks of a column, one behind the other in one stripe, that may not be on the devices yet.
     Blocks { ticket: u64, seg: SegIx, column: u8, row: u32, count: u32 },
-    /// Groups were added: from this answer on the asker relies on everybody having seen them.
-    Grown { ticket: u64 },
+    /// Nothing but an answer: whatever this reactor does from then on, it has seen what the asker had changed before.
+    Fence { ticket: u64 },
     /// Answered when all looks have ended that are under way: see [`crate::space::looks`].
     EndLooks { ticket: u64 },
     /// Have on the devices what clients have written, for this round of flush: in closed stripes only, or in copies too.
     Settle { ticket: u64, round: u64, closes: bool },
+    /// Have on the devices all that is in stripes of data by now: see [`crate::write::filling`].
+    End { ticket: u64, patience: Nanos },
     /// Close all open stripes and append nothing until [`ToOwner::Release`].
     Hold { ticket: u64 },
     /// Append again.
@@ -181,13 +183,14 @@ impl Peers {
         answers.into_iter().flat_map(Answer::given_back).collect()
     }
 
+    /// Asks every other reactor the same now; the answers are waited for.
+    pub(crate) fn ask_each(&self, rt: &Runtime, question: impl Fn(u64) -> ToOwner) -> Vec<OneshotReceiver<Answer>> {
+        let others = (0..self.reactors.get()).filter(|&r| r != rt.id().index());
+        others.map(|whom| self.ask(rt, ReactorId(whom as u16), &question)).collect()
+    }
+
     pub(crate) async fn answers_of_others(&self, rt: &Runtime, question: impl Fn(u64) -> ToOwner) -> Vec<Answer> {
-        let me = rt.id().index();
-        let mut answers = Vec::new();
-        for whom in (0..self.reactors.get()).filter(|&r| r != me) {
-            let id = rt.id();
-            answers.push(self.post(rt, whom, |ticket| Envelope::ToOwner(id, question(ticket))));
-        }
+        let answers = self.ask_each(rt, question);
         let mut given = Vec::with_capacity(answers.len());
         for answer in answers {
             given.extend(answer.await);

@@ -10,6 +10,8 @@ pub enum Bug {
     ChecksumSkipped,
     /// Victims are freed before what was moved out of them is durable.
     VictimFreedUnflushed,
+    /// Victims are freed while stripes that had not become full in time still hold what was moved out of them.
+    ReleasedBeforeFull,
     /// The last row of a stripe gets no parity.
     LastRowWithoutParity,
     /// Recovery takes the oldest write of a block for the newest.

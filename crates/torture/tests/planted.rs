@@ -80,6 +80,11 @@ fn a_victim_freed_too_early() {
 }
 
 #[test]
+fn a_victim_freed_while_stripes_are_being_filled() {
+    is_caught(Bug::ReleasedBeforeFull, Tier::Plain, SHORT);
+}
+
+#[test]
 fn rows_without_parity() {
     is_caught(Bug::LastRowWithoutParity, Tier::Plain, SHORT);
 }

@@ -25,7 +25,7 @@ use crate::read::parallel::for_each_of;
 use crate::space::segments::{SegIx, SegState};
 use crate::write::lane::Lane;
 
-/// Fewest victims emptied before the flush that lets them go: it cuts the open stripes short, the clients' too.
+/// Fewest victims emptied before the flush that lets them go: it may cut open stripes short, the clients' too.
 const BATCH: usize = 4;
 /// In a large group more of them may wait, one in this many of its segments: flushes are rarer then.
 const BATCH_SHARE: u32 = 32;
@@ -141,13 +141,21 @@ impl Cleaner {
         }
         let cleaner = self.clone();
         self.reactor.rt.spawn(async move {
-            Emptied::of(&cleaner.reactor).release_pending().await;
+            Emptied::of(&cleaner.reactor).release_as_stripes_fill().await;
             cleaner.reactor.home().cleaning.releasing.set(false);
             cleaner.reactor.home().space_changed.notify();
         });
     }
 
-    /// Whether the emptied segments go back now. The flush that this takes cuts the relocation stripe short: done for
+    /// Gives back what was emptied already if writers would be slowed for want of it: the victims beside this one may take a while.
+    fn release_if_short(&self, group: GroupId) {
+        let is_short = || self.reactor.home().space.borrow().writers_are_short(&self.reactor.shared, group);
+        if !Emptied::of(&self.reactor).is_evacuating() && is_short() && self.should_release(group) {
+            self.start_release();
+        }
+    }
+
+    /// Whether the emptied segments go back now. The flush that this takes may cut the relocation stripe short: done for
     /// less gain than that wastes, cleaning would go on for ever and get nowhere.
     fn should_release(&self, group: GroupId) -> bool {
         let stripe = u64::from(self.reactor.shared.shapes(group).most_slots());
@@ -269,7 +277,9 @@ impl Cleaner {
             let mut space = self.reactor.home().space.borrow_mut();
             space.pending.push(seg);
             space.reclaimed += u64::from(gain);
+            drop(space);
             self.gained().gains(shared.segments.medium(seg), gain.into());
+            self.release_if_short(group);
         } else if !self.reactor.is_ending() {
             shared.segments.set_state(seg, SegState::Damaged);
             let (left, (_, segment)) = (shared.segments.live(seg), shared.segments.locate(seg));

@@ -15,6 +15,9 @@ use crate::space::segments::{SegIx, SegState};
 /// How often to look for new garbage while writers wait and nothing is worth cleaning.
 pub(crate) const LOOK_AGAIN: Nanos = Nanos::millis(5);
 
+/// How long the stripes that a release waits for may take to become full: at a hundred MB/s of clients' writes that is about a stripe.
+const PATIENCE: Nanos = Nanos::millis(5);
+
 /// How often the count of a segment is looked at before what is left counts as unreadable.
 pub(crate) const LAST_LOOKS: u32 = 2;
 
@@ -122,12 +125,22 @@ impl Emptied {
         }
     }
 
-    /// Makes the moves durable and gives the emptied segments back.
+    /// Makes the moves durable and gives the emptied segments back, now.
     pub(crate) async fn release_pending(&self) {
+        self.release_within(Nanos::ZERO).await;
+    }
+
+    /// The same, as soon as the stripes that hold the moves, and what made other blocks garbage, are full. What is not full in time is
+    /// cut short.
+    pub(crate) async fn release_as_stripes_fill(&self) {
+        self.release_within(PATIENCE).await;
+    }
+
+    async fn release_within(&self, patience: Nanos) {
         let _step = self.reactor.shared.during("release");
         let pending = self.reactor.home().space.borrow_mut().begin_release();
         let skip = planted::is(Bug::VictimFreedUnflushed);
-        if skip || Flusher::of(&self.reactor).flush_everything().await.is_ok() {
+        if skip || Flusher::of(&self.reactor).flush_what_fills(patience).await.is_ok() {
             Releaser::of(&self.reactor).free_segments(pending.clone()).await;
         } else {
             self.reactor.home().space.borrow_mut().pending.extend(&pending);

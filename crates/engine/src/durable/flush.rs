@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use cygnus_runtime::{DeviceIx, OpFuture};
+use cygnus_types::Nanos;
 
 use crate::care::member::MemberShared;
 use crate::durable::commit::Committer;
@@ -11,6 +12,7 @@ use crate::fault::Fault;
 use crate::peers::ToOwner;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::write::filling;
 use crate::write::lane::Lane;
 use crate::write::replicate::Replicator;
 
@@ -27,6 +29,11 @@ impl Flusher {
 
     /// Makes what was acknowledged durable, on the home reactor, in stripes or in copies of what is in open ones.
     pub(crate) async fn flush_here(&self) -> Result<(), Fault> {
+        self.reactor.home().flush_settles.set(true);
+        self.next_round().await
+    }
+
+    async fn next_round(&self) -> Result<(), Fault> {
         self.reactor.home().flushing.next(&self.reactor.rt, || self.clone().flush_round()).await
     }
 
@@ -38,11 +45,52 @@ impl Flusher {
         self.flush_here().await
     }
 
+    /// Makes durable what is in stripes by now, clients' blocks and moved ones, but gives the open ones `patience` to be filled.
+    pub(crate) async fn flush_what_fills(&self, patience: Nanos) -> Result<(), Fault> {
+        let (peers, rt) = (&self.reactor.peers, &self.reactor.rt);
+        let others = peers.ask_each(rt, |ticket| ToOwner::End { ticket, patience });
+        filling::until_ended(&self.reactor, patience).await;
+        for other in others {
+            other.await;
+        }
+        self.next_round().await
+    }
+
     async fn flush_round(self) -> Result<(), Fault> {
         let _step = self.reactor.shared.during("flush");
+        let (complete, round) = match self.reactor.home().flush_settles.take() {
+            true => self.flush_settled().await,
+            false => (self.flush_landed().await, None),
+        };
+        // A member that has left must be known as such before anybody relies on what it did not get.
+        if self.reactor.shared.membership() != self.reactor.home().records.recorded_membership.get() {
+            Committer::of(&self.reactor).commit_state().await?;
+        }
+        self.reactor.shared.check_fault()?;
+        self.reactor.shared.set_durable(complete);
+        if let Some(round) = round {
+            self.reactor.shared.flushes.end(round);
+        }
+        Ok(())
+    }
+
+    /// Flushes the stripes that are on the devices, and no open one; says below which number all are.
+    async fn flush_landed(&self) -> u64 {
+        let shared = &self.reactor.shared;
+        shared.begin_settling_maps();
+        self.reactor.peers.ask_others(&self.reactor.rt, |ticket| ToOwner::Fence { ticket }).await;
+        shared.end_settling_maps();
+        let complete = shared.stripes.complete_below();
+        self.flush_devices().await;
+        complete
+    }
+
+    /// Flushes what clients had written before this call; says below which number all stripes are on the devices, and which round of
+    /// settling it was.
+    async fn flush_settled(&self) -> (u64, Option<u64>) {
         let shared = &self.reactor.shared;
         let mut closes = self.reactor.home().flush_closes.take();
-        let (round, complete) = loop {
+        loop {
             let before = self.how_members_stand();
             let round = shared.flushes.begin();
             shared.begin_settling_maps();
@@ -58,18 +106,10 @@ impl Flusher {
                 || self.how_members_stand() == before
                 || shared.fault().is_some()
             {
-                break (round, complete);
+                return (complete, Some(round));
             }
             closes = true;
-        };
-        // A member that has left must be known as such before anybody relies on what it did not get.
-        if self.reactor.shared.membership() != self.reactor.home().records.recorded_membership.get() {
-            Committer::of(&self.reactor).commit_state().await?;
         }
-        self.reactor.shared.check_fault()?;
-        shared.set_durable(complete);
-        shared.flushes.end(round);
-        Ok(())
     }
 
     /// The same as long as no member comes, goes, or falls silent.

@@ -102,7 +102,7 @@ impl Array {
             let usable_before = ByteSize::of_blocks(reactor.shared.held.usable());
             array.take_in(&groups, &planned, &devices);
             // All reactors know the group before anything can lie in it.
-            reactor.peers.ask_others(&reactor.rt, |ticket| ToOwner::Grown { ticket }).await;
+            reactor.peers.ask_others(&reactor.rt, |ticket| ToOwner::Fence { ticket }).await;
             Committer::of(reactor).commit_state().await?;
             for AddedGroup { group, segments, .. } in &added {
                 reactor.home().space.borrow_mut().add_group(&reactor.shared, *group);

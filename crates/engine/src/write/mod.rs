@@ -4,6 +4,7 @@ pub(crate) mod admission;
 pub(crate) mod beside;
 pub(crate) mod by_page;
 pub(crate) mod convert;
+pub(crate) mod filling;
 pub(crate) mod grant;
 pub(crate) mod heat;
 pub(crate) mod kept;

@@ -403,6 +403,11 @@ impl Writer {
         self.stripe.as_mut().filter(|stripe| !stripe.is_empty())
     }
 
+    /// Whether something is in an open stripe that was opened before a stripe got this number.
+    pub(crate) fn holds_from_before(&self, number: u64) -> bool {
+        self.stripe.as_ref().is_some_and(|stripe| !stripe.is_empty() && stripe.place.opened <= number)
+    }
+
     /// Whether there is an open stripe that holds something and has room for more.
     pub(crate) fn has_begun_a_stripe(&self) -> bool {
         self.stripe.as_ref().is_some_and(|stripe| !stripe.is_empty() && !stripe.is_full())

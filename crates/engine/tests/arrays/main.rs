@@ -30,6 +30,7 @@ mod progress;
 mod reactors;
 mod readmit;
 mod rebuild;
+mod release;
 mod retire;
 mod reuse;
 mod rot;
