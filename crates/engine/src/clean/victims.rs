@@ -71,6 +71,10 @@ impl Choice {
         let rotation = RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() };
         let beside = policies.cleaning.group_beside(rotation, first.index())?;
         let (group, starving) = (GroupId(beside as u16), space.is_starving());
+        // What clients write there would wait behind what is cleaned.
+        if space.is_filled_by_clients(&self.reactor.shared, group) {
+            return None;
+        }
         drop(space);
         let room = self.room_to_move(group);
         let mut victims = self.best(group, self.rule_of(group), policies.cleaning.worth(starving));

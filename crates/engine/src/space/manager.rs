@@ -56,6 +56,8 @@ pub(crate) struct Space {
     pub starving: u32,
     /// Of these, clients', by the medium that it is to be on.
     starving_on: [u32; Medium::ALL.len()],
+    /// In a rotation, segments that clients fill, and some that are full by now.
+    filled_by_clients: Vec<SegIx>,
     /// Damaged segments keep all that could give writers room: only discards get any.
     pub clogged: bool,
     /// Writers wait, and nothing can be cleaned before a checkpoint is taken.
@@ -118,6 +120,7 @@ impl Space {
             recovering: false,
             cleaning: None,
             beside: None,
+            filled_by_clients: Vec::new(),
             evacuation: None,
             by_segments: false,
             turn: CleaningTurn::default(),
@@ -248,6 +251,13 @@ impl Space {
             () if self.is_cleaned(group) => GroupRole::Cleaning,
             () => GroupRole::BackEnd,
         }
+    }
+
+    /// Whether clients still fill a segment in a group, where a rotation has one for their writes: it may not be the front-end any more.
+    pub(crate) fn is_filled_by_clients(&self, shared: &Shared, group: GroupId) -> bool {
+        let is_there =
+            |&seg: &SegIx| shared.segments.locate(seg).0 == group && shared.segments.state(seg) == SegState::Open;
+        self.filled_by_clients.iter().any(is_there)
     }
 
     /// Whether the cleaner works in a group.
@@ -564,6 +574,10 @@ impl Space {
         self.next_segment_seq += 1;
         let (group, segment) = shared.segments.locate(seg);
         shared.segments.open(seg, owner, segment_seq, shared.shapes(group).of_lane(lane));
+        if lane.is_for_clients() && shared.policies.front_end.rotates() {
+            self.filled_by_clients.retain(|&seg| shared.segments.state(seg) == SegState::Open);
+            self.filled_by_clients.push(seg);
+        }
         Some(Grant { seg, group, segment, segment_seq, shape: shared.segments.shape(seg) })
     }
 }

@@ -6,15 +6,23 @@ use cygnus_lab::{Outcome, Scenario, run};
 const SWAN: &str = "preset = \"swan\"\ngroups = 3\nraid = \"2+1\"";
 const LOG: &str = "preset = \"log-raid\"\nraid = \"8+1\"";
 
+/// The same, where writes are answered when drives have them.
+const SWAN_WITH_COPIES: &str = "preset = \"swan\"\ngroups = 3\nraid = \"2+1\"\nprotection = \"two-phase\"";
+
 /// Reads, and writes at half of what a front-end of 850 PRO takes, in an array of small drives that is this full; all in percent.
 fn half_load(array: &str, full: u32, reads: u32) -> Outcome {
-    let rate = 394 * 100 / (100 - reads);
+    load(array, "", full, reads, 394)
+}
+
+/// The same at so many MB/s of writes, to a volume of which this is said too.
+fn load(array: &str, volume: &str, full: u32, reads: u32, writes: u32) -> Outcome {
+    let rate = writes * 100 / (100 - reads);
     let text = format!(
         "name = \"half-load\"\n\
          [devices]\npreset = \"850-pro\"\nscale = 512\noverride.ssd.cache = {{ bytes = \"768KiB\" }}\n\
          override.ssd.flash = {{ pages_per_block = 8, t_erase = \"125us\" }}\n\
          [[array]]\n{array}\nsegment = \"512KiB\"\nover-provision = 5\n\
-         [volume]\nsize = \"{full}% of data\"\n\
+         [volume]\nsize = \"{full}% of data\"\n{volume}\
          [aging]\nfill = \"100%\"\noverwrite = 1.0\noverwrite-block = \"16KiB\"\n\
          [[workload.fio]]\nname = \"mixed\"\nblock-size = \"16KiB\"\nread = {reads}\n\
          rate = {{ bandwidth = \"{rate}MB\", arrivals = \"poisson\" }}\ndepth = 256\n\
@@ -42,4 +50,14 @@ fn writers_are_not_held_while_cleaning_keeps_pace() {
             writes.p999_ns / 1000
         );
     }
+}
+
+/// A segment that clients have begun in the last front-end is filled before that group is cleaned beside the next one.
+#[test]
+fn what_clients_write_waits_behind_no_cleaning() {
+    let outcome = load(SWAN_WITH_COPIES, "ack = \"written\"\n", 60, 30, 197);
+    assert!(outcome.rotations > 20 && outcome.victims > 300, "it cleans: {} victims", outcome.victims);
+    let writes = outcome.latency.iter().find(|row| row.kind == "write").expect("it wrote");
+    assert!(writes.count > 20_000, "{}", writes.count);
+    assert!(writes.p9999_ns < 1_200_000, "{} us for 99.99 % of writes", writes.p9999_ns / 1000);
 }
