@@ -56,7 +56,7 @@ fn writers_are_not_held_while_cleaning_keeps_pace() {
 #[test]
 fn what_clients_write_waits_behind_no_cleaning() {
     let outcome = load(SWAN_WITH_COPIES, "ack = \"written\"\n", 60, 30, 197);
-    assert!(outcome.rotations > 20 && outcome.victims > 300, "it cleans: {} victims", outcome.victims);
+    assert!(outcome.rotations > 5 && outcome.victims > 300, "it cleans: {} victims", outcome.victims);
     let writes = outcome.latency.iter().find(|row| row.kind == "write").expect("it wrote");
     assert!(writes.count > 20_000, "{}", writes.count);
     assert!(writes.p9999_ns < 1_200_000, "{} us for 99.99 % of writes", writes.p9999_ns / 1000);
