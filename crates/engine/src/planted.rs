@@ -56,6 +56,8 @@ pub enum Bug {
     ClosedForAll,
     /// The parity that is kept of an open stripe's rows leaves out what they held before.
     ParityOfNewOnly,
+    /// Copies go to members that have the blocks themselves in their places.
+    CopiesBesideTheBlocks,
     /// A flush is answered though a member that should have a copy was away.
     CopiesOfTheAbsent,
     /// What recovery replaces in the maps goes on being counted.

@@ -7,6 +7,7 @@ pub(crate) mod convert;
 pub(crate) mod filling;
 pub(crate) mod grant;
 pub(crate) mod heat;
+pub(crate) mod holders;
 pub(crate) mod kept;
 pub(crate) mod landing;
 pub(crate) mod lane;

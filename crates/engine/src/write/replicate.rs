@@ -1,15 +1,15 @@
 //! Two-phase writes: what an open stripe holds is made safe by backups, and by its parity when it is full (ScalaAFA, section 3.1).
 //!
 //! A flush need not end the stripe that clients are filling. What is new in it goes to its final places, and beside that a
-//! *backup* of it to the transient areas of those m members that will have the stripe's parity: so m members may be lost. The
+//! *backup* of it to the transient areas of m other members ([`crate::write::holders`]): so m members may be lost. The
 //! stripe stays open; when it is full, its headers and its parity are written, and what is in place is not written again.
 //! Then nobody needs the backups any more ([`crate::write::transient`]).
 //!
 //! Each stream of clients' writes has an open stripe of its own (hot ones apart from others, media apart), and each of these is backed up or
 //! ended by itself. The backups of all share the transient areas.
 //!
-//! With a *parity buffer* ([`UntilFull::ParityBuffer`]; SALSA, section 3.1) those members get the parity of the rows in which the new
-//! blocks lie, where that is less than their copies. It is computed of all that the stripe holds in these rows by then, and stays right
+//! With a *parity buffer* ([`UntilFull::ParityBuffer`]; SALSA, section 3.1) the members that will have the stripe's parity get that of
+//! the rows in which the new blocks lie, where that is less than their copies. It is computed of all that the stripe holds in these rows by then, and stays right
 //! when more is added: each backup knows up to which slot it counts. With what is in place it restores as much as copies do.
 //!
 //! Either costs less than an end with padding and headers on every column if the new blocks are few
@@ -29,6 +29,7 @@ use crate::log::During;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::write::beside::Beside;
+use crate::write::holders;
 use crate::write::lane::Lane;
 use crate::write::offload::Offload;
 use crate::write::stripe::{BackedUp, Standing, Stripe};
@@ -245,7 +246,16 @@ impl Replicator {
         let (lane, group, done) = (stripe.place.lane, stripe.place.group, stripe.backed_up());
         stripe.give_up_left_out();
         let blocks = rows.map_or(stripe.used() - done.slots, |rows| rows.len() as u32);
-        let (numbers, places) = self.take_room(stripe, done.slots, blocks, u32::from(!beside))?;
+        // Whoever has the first of the blocks, or the first column's, has what says so.
+        let columns = stripe.place.columns;
+        let witness = if stripe.used() > done.slots { stripe.slot(done.slots).0 } else { columns.data_column(0) };
+        let members = match rows.is_some() || beside {
+            true => holders::of_parity(&self.reactor, stripe),
+            false => holders::of_copies(&self.reactor, stripe, done.slots, witness),
+        };
+        let witness = shared.layout.member(group, witness);
+        let before = u32::from(!beside);
+        let (numbers, places) = self.take_room(stripe, (members, witness), (done.slots, blocks, before))?;
         let (slots, discards) = (stripe.used(), stripe.discards().len() as u32);
         let then = BackedUp { slots, discards, last: numbers.number, under };
         let (entries, image) = self.image(stripe, done.slots, then.slots);
@@ -348,21 +358,16 @@ impl Replicator {
         first.copy_from(0, &bytes);
     }
 
-    /// Takes room for a backup of a stripe: on the members of its parity for all of it, with so many blocks `before` it, and on the one
-    /// that has the first of its blocks, or the first column's, for the block that says what it is. The first copies of a stripe whose
-    /// parity these members are to compute take the room for all of it, so that its copies lie one behind the other.
+    /// Takes room for a backup of a stripe: on `members` for all of it, with so many blocks `before` it, and on the `witness` for the
+    /// block that says what it is. The first copies of a stripe whose parity these members are to compute take the room for all of it,
+    /// so that its copies lie one behind the other.
     fn take_room(
         &self,
         stripe: &mut Stripe,
-        from: u32,
-        blocks: u32,
-        before: u32,
+        (members, witness): (Vec<MemberIx>, MemberIx),
+        (from, blocks, before): (u32, u32, u32),
     ) -> Option<(Numbers, Vec<BackupPlace>)> {
         let (group, columns) = (stripe.place.group, stripe.place.columns);
-        let layout = &self.reactor.shared.layout;
-        let witness = layout.member(group, if blocks > 0 { stripe.slot(from).0 } else { columns.data_column(0) });
-        let members: Vec<MemberIx> =
-            (0..columns.parity).map(|p| layout.member(group, columns.parity_column(p))).collect();
         let witness_wants = Wanted::Blocks(witness, 1);
         let take = |on_each: u32| {
             let wanted = members.iter().map(|&member| Wanted::Blocks(member, on_each));

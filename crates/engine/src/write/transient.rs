@@ -210,6 +210,11 @@ impl Transient {
         blocks + part / KEPT <= part
     }
 
+    /// Blocks of a member's part from the oldest backup that is needed to the newest.
+    pub(crate) fn used(&self, member: MemberIx) -> u32 {
+        self.rings.get(&member).map_or(0, Ring::used)
+    }
+
     /// Of the room that copies may take, the percentage that is free, on the member where that is least.
     pub(crate) fn free_percent(&self) -> u32 {
         let free = |ring: &Ring| {

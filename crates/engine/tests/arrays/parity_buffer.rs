@@ -1,4 +1,4 @@
-//! Open stripes whose rows' parity is kept in place of copies: it is less, and restores as much.
+//! Open stripes of which members have copies, or the parity of their rows: that is less, and restores as much.
 
 #[cfg(debug_assertions)]
 use cygnus_engine::planted::{Bug, plant};
@@ -71,8 +71,8 @@ fn the_parity_of_rows_is_less_than_copies() {
 }
 
 /// Power goes behind the last of so many flushes, and with it some of the members for good. Says whether all that was flushed is there.
-fn outlasts(k: u8, m: u8, lost: &[usize], flushes: u64) -> bool {
-    let (world, disks) = make(k, m, UntilFull::ParityBuffer);
+fn outlasts(until_full: UntilFull, k: u8, m: u8, lost: &[usize], flushes: u64) -> bool {
+    let (world, disks) = make(k, m, until_full);
     let tags = session(&world, &disks, |rt, devices| async move {
         let (_array, volume) = open(&rt, &devices).await;
         batches(&rt, &volume, flushes, flushes, 14).await
@@ -107,8 +107,10 @@ fn as_many_members_may_be_lost_as_there_is_parity() {
         (4, 3, &[1, 5, 6]),
         (1, 2, &[0, 2]),
     ] {
-        for flushes in 1..24 {
-            assert!(outlasts(k, m, lost, flushes), "{k}+{m} without {lost:?} after {flushes} flushes");
+        for (flushes, how) in
+            (1..24).flat_map(|flushes| [UntilFull::TwoPhase, UntilFull::ParityBuffer].map(|how| (flushes, how)))
+        {
+            assert!(outlasts(how, k, m, lost, flushes), "{k}+{m}, {how}, without {lost:?} after {flushes} flushes");
         }
     }
 }
@@ -117,7 +119,16 @@ fn as_many_members_may_be_lost_as_there_is_parity() {
 #[cfg(debug_assertions)]
 fn parity_that_leaves_out_what_was_there_before_is_missed() {
     plant(Some(Bug::ParityOfNewOnly));
-    let lost = (1..24).filter(|&flushes| !outlasts(4, 1, &[2], flushes)).count();
+    let lost = (1..24).filter(|&flushes| !outlasts(UntilFull::ParityBuffer, 4, 1, &[2], flushes)).count();
+    plant(None);
+    assert!(lost > 0, "the bug is not seen");
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn copies_that_leave_with_the_blocks_are_missed() {
+    plant(Some(Bug::CopiesBesideTheBlocks));
+    let lost = (1..24).filter(|&flushes| !outlasts(UntilFull::TwoPhase, 4, 1, &[2], flushes)).count();
     plant(None);
     assert!(lost > 0, "the bug is not seen");
 }
