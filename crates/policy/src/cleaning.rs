@@ -97,6 +97,16 @@ impl CleaningScope {
         }
     }
 
+    /// How much cleaning must hurry where writers fill the group that is cleaned, from 0 to 1. Until writers have no more left than what they
+    /// are slowed at, `slowed_at` segments, it hurries by what is missing of what they should have left: so it comes to go as fast as they
+    /// write, and what clients ask of the same devices need not wait behind many victims at once.
+    pub fn haste(self, group: &GroupView, slowed_at: u32) -> f64 {
+        let CleaningScope::Anywhere { keep_percent } = self else { return 1.0 };
+        let wanted = f64::from(group.segments) * f64::from(keep_percent) / 100.0;
+        let (missing, most) = (wanted - f64::from(group.left()), wanted - f64::from(slowed_at));
+        if most > 0.0 { (missing / most).clamp(0.0, 1.0) } else { 1.0 }
+    }
+
     /// The group to empty as a whole now, if that is what the rule does.
     pub fn group_to_empty(self, view: &WholeGroupView) -> Option<usize> {
         match self {
@@ -270,6 +280,15 @@ mod tests {
             rule.choose(&CleaningView { rotation, released: groups, best_victim_percent, starving })
         };
         assert_eq!((choose(false), choose(true)), (None, Some(2)));
+    }
+
+    #[test]
+    fn beside_writers_it_hurries_by_what_they_lack() {
+        let rule = CleaningScope::Anywhere { keep_percent: 10 };
+        // Two of what is free are not for writers.
+        let haste = [12, 7, 4, 3, 2].map(|free| rule.haste(&group(free), 2));
+        assert_eq!(haste, [0.0, 0.625, 1.0, 1.0, 1.0]);
+        assert_eq!(rule.haste(&group(7), 10), 1.0, "there is nothing between");
     }
 
     #[test]

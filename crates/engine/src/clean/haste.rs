@@ -4,7 +4,7 @@
 
 use cygnus_types::{GroupId, Nanos};
 
-use crate::clean::cleaning::Clients;
+use crate::clean::cleaning::{Clients, SoFar};
 use crate::counters::read;
 use crate::reactor::Reactor;
 
@@ -52,14 +52,26 @@ impl<'a> Haste<'a> {
 
     /// From 0 to 1: as fast as it can go, since time is short or nobody minds.
     fn haste(&self, group: GroupId) -> f64 {
-        let is_read = self.clients(group).read || self.reactor.shared.reads.under_way(group) > 0;
-        if is_read { self.reactor.home().space.borrow().haste(&self.reactor.shared) } else { 1.0 }
+        let is_awaited = self.is_read(group) || self.are_answers_awaited(group);
+        if is_awaited { self.reactor.home().space.borrow().haste(&self.reactor.shared, group) } else { 1.0 }
+    }
+
+    fn is_read(&self, group: GroupId) -> bool {
+        self.clients(group).read || self.reactor.shared.reads.under_way(group) > 0
+    }
+
+    /// Whether clients wait until the devices that are cleaned have what they wrote.
+    fn are_answers_awaited(&self, group: GroupId) -> bool {
+        let shared = &self.reactor.shared;
+        let is_filled = || self.reactor.home().space.borrow().is_filled_by_clients(shared, group);
+        let is_written_to = !shared.policies.front_end.is_exclusive() || is_filled();
+        is_written_to && (self.clients(group).answer || shared.reads.answers_under_way() > 0)
     }
 
     fn clients(&self, group: GroupId) -> Clients {
-        let (reads_begun, written) =
-            (self.reactor.shared.reads.begun(group), read(&self.reactor.shared.totals.client_written));
-        self.reactor.home().cleaning.clients.borrow_mut().look(group, self.reactor.rt.now(), reads_begun, written)
+        let (waits, written) = (&self.reactor.shared.reads, read(&self.reactor.shared.totals.client_written));
+        let so_far = SoFar { reads: waits.begun(group), answers: waits.answers_begun(), written };
+        self.reactor.home().cleaning.clients.borrow_mut().look(group, self.reactor.rt.now(), so_far)
     }
 
     /// Cleaning has worked for so long, with time to spare: it rests if nobody needs what it makes room for.
@@ -74,9 +86,14 @@ impl<'a> Haste<'a> {
         self.reactor.is_home() && self.reactor.home().space.borrow().starving > 0
     }
 
-    /// Whether a turn of the rotation would end too late if cleaning in the group went any slower.
-    fn is_late(&self, group: GroupId) -> bool {
-        self.reactor.shared.policies.front_end.rotates() && (!self.reactor.is_home() || self.is_full(group))
+    /// How long cleaning in a group gives way to reads at most: the less, the more it hurries.
+    fn longest_yield(&self, group: GroupId) -> Nanos {
+        match self.reactor.is_home() {
+            true => Nanos((LONGEST_YIELD.0 as f64 * (1.0 - self.haste(group))) as u64),
+            // Others help where a turn of the rotation would end too late.
+            false if self.reactor.shared.policies.front_end.rotates() => Nanos::ZERO,
+            false => LONGEST_YIELD,
+        }
     }
 
     /// Waits while clients read from the group, unless writers wait for space or soon would.
@@ -85,8 +102,7 @@ impl<'a> Haste<'a> {
         while self.reactor.shared.reads.under_way(group) > 0
             && !self.do_writers_wait()
             && self.reactor.shared.admission.delay() == Nanos::ZERO
-            && !self.is_late(group)
-            && self.reactor.rt.now().since(begun) < LONGEST_YIELD
+            && self.reactor.rt.now().since(begun) < self.longest_yield(group)
         {
             self.reactor.rt.sleep(LOOK).await;
         }

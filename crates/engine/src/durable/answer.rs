@@ -43,7 +43,11 @@ impl Answerer {
     }
 
     async fn written(&self) -> Result<(), VolumeError> {
-        self.reactor.answering.next_round(&self.reactor.rt, || self.clone().round()).await
+        let tally = self.reactor.shared.reads.of(self.reactor.rt.id());
+        tally.answer_is_due();
+        let answered = self.reactor.answering.next_round(&self.reactor.rt, || self.clone().round()).await;
+        tally.answered();
+        answered
     }
 
     async fn round(self) -> Result<(), VolumeError> {

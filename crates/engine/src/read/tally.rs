@@ -15,15 +15,26 @@ pub(crate) struct ReadTally {
     blocks: AtomicU64,
     /// Bytes of that asked of each member.
     members: Box<[AtomicU64; MAX_MEMBERS]>,
-    groups: Box<[GroupReads; MAX_GROUPS]>,
+    groups: Box<[Waits; MAX_GROUPS]>,
+    /// Writes that are answered when members have them.
+    answers: Waits,
     /// Reads by how long they waited for devices.
     waited: Box<[AtomicU32; STEPS]>,
 }
 
-/// Reads of a group; both wrap around.
-struct GroupReads {
+/// What clients have waited for, as the reads of a group; both wrap around.
+#[derive(Default)]
+struct Waits {
     begun: AtomicU32,
     ended: AtomicU32,
+}
+
+impl Waits {
+    fn under_way(&self) -> u32 {
+        // Ended first: what ends meanwhile counts as under way, and never more have ended than begun.
+        let ended = self.ended.load(Ordering::Acquire);
+        self.begun.load(Ordering::Acquire).wrapping_sub(ended)
+    }
 }
 
 /// Adds to a counter that no other thread writes.
@@ -38,11 +49,11 @@ fn step(counter: &AtomicU32) {
 
 impl ReadTally {
     fn new() -> Self {
-        let group = || GroupReads { begun: AtomicU32::new(0), ended: AtomicU32::new(0) };
         Self {
             blocks: AtomicU64::new(0),
             members: Box::new([const { AtomicU64::new(0) }; MAX_MEMBERS]),
-            groups: Box::new(std::array::from_fn(|_| group())),
+            groups: Box::new(std::array::from_fn(|_| Waits::default())),
+            answers: Waits::default(),
             waited: Box::new([const { AtomicU32::new(0) }; STEPS]),
         }
     }
@@ -70,6 +81,14 @@ impl ReadTally {
     #[inline]
     pub(crate) fn ends(&self, group: GroupId) {
         step(&self.groups[group.index()].ended);
+    }
+
+    pub(crate) fn answer_is_due(&self) {
+        step(&self.answers.begun);
+    }
+
+    pub(crate) fn answered(&self) {
+        step(&self.answers.ended);
     }
 }
 
@@ -103,13 +122,17 @@ impl ReadTallies {
 
     /// Reads under way in a group.
     pub(crate) fn under_way(&self, group: GroupId) -> u32 {
-        // Ended first: what ends meanwhile counts as under way, and never more have ended than begun.
-        let one = |tally: &ReadTally| {
-            let reads = &tally.groups[group.index()];
-            let ended = reads.ended.load(Ordering::Acquire);
-            reads.begun.load(Ordering::Acquire).wrapping_sub(ended)
-        };
-        self.0.iter().map(one).sum()
+        self.0.iter().map(|tally| tally.groups[group.index()].under_way()).sum()
+    }
+
+    /// Writes begun that are answered when members have them; wraps around.
+    pub(crate) fn answers_begun(&self) -> u32 {
+        self.0.iter().map(|tally| tally.answers.begun.load(Ordering::Relaxed)).fold(0, u32::wrapping_add)
+    }
+
+    /// The same that are not answered.
+    pub(crate) fn answers_under_way(&self) -> u32 {
+        self.0.iter().map(|tally| tally.answers.under_way()).sum()
     }
 
     /// Reads by how long they waited for devices, since the array was opened; each count wraps around.

@@ -349,17 +349,22 @@ impl Space {
         }
     }
 
-    /// How much cleaning must hurry, from 0 to 1, so that the next front-end is clean in time. There is all the time once it is, and not before
-    /// only because the cleaner is still at work elsewhere, as in the group that has just become the front-end.
-    pub(crate) fn haste(&self, shared: &Shared) -> f64 {
-        if !shared.policies.front_end.rotates() || self.is_starving() {
+    /// How much cleaning must hurry in a group, from 0 to 1. In a rotation, so that the next front-end is clean in time: there is all the time
+    /// once it is, and not before only because the cleaner is still at work elsewhere, as in the group that has just become the
+    /// front-end.
+    pub(crate) fn haste(&self, shared: &Shared, group: GroupId) -> f64 {
+        if self.is_starving() {
             return 1.0;
         }
-        let released = self.views_when_released(shared);
+        let (policies, released) = (&shared.policies, self.views_when_released(shared));
+        if !policies.front_end.rotates() {
+            let its = &released[group.index()];
+            return policies.cleaning.haste(its, policies.pressure.mark(its.segments));
+        }
         let (Some(front_end), Some(next)) = (released.get(self.front_end), self.next(&released)) else { return 0.0 };
         let to_free = match self.turn.group() == Some(next) {
             true => self.turn.to_free(),
-            false => shared.policies.cleaning.still_to_free(&released[next]),
+            false => policies.cleaning.still_to_free(&released[next]),
         };
         Turn { writable: front_end.left(), freed: released[next].left(), to_free }.haste()
     }
