@@ -14,27 +14,15 @@ use crate::space::segments::SegIx;
 /// Clients that have asked for nothing for so long do not count.
 const LATELY: Nanos = Nanos::millis(10);
 
-/// What clients have done since the array was opened; counts wrap around.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct SoFar {
-    /// Reads begun in the group that is being cleaned.
-    pub reads: u32,
-    /// Writes begun that are answered when members have them.
-    pub answers: u32,
-    /// Blocks written.
-    pub written: u64,
-}
-
 /// What clients did lately in a group.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Clients {
     group: GroupId,
     since: Nanos,
-    so_far: SoFar,
-    /// They read from the group that is being cleaned.
-    pub read: bool,
-    /// They wrote what is answered when members have it.
-    pub answer: bool,
+    waits: u32,
+    written: u64,
+    /// They waited for what the group's devices do.
+    pub wait: bool,
     /// They wrote.
     pub write: bool,
 }
@@ -44,8 +32,8 @@ pub(crate) struct Clients {
 pub(crate) struct ClientsSeen([Clients; 2]);
 
 impl ClientsSeen {
-    /// What clients did lately in a group, by what they have done so far.
-    pub(crate) fn look(&mut self, group: GroupId, now: Nanos, so_far: SoFar) -> Clients {
+    /// What clients did lately in a group, by how often they have waited for its devices and what they have written anywhere so far.
+    pub(crate) fn look(&mut self, group: GroupId, now: Nanos, waits: u32, written: u64) -> Clients {
         let noted = &mut self.0;
         let oldest = usize::from(noted[1].since < noted[0].since);
         let at = noted.iter().position(|noted| noted.group == group).unwrap_or(oldest);
@@ -53,9 +41,8 @@ impl ClientsSeen {
         if before.group == group && now.since(before.since) < LATELY {
             return *before;
         }
-        let SoFar { reads, answers, written } = before.so_far;
-        let (read, answer) = (before.group == group && reads != so_far.reads, answers != so_far.answers);
-        *before = Clients { group, since: now, so_far, read, answer, write: written != so_far.written };
+        let (wait, write) = (before.group == group && before.waits != waits, before.written != written);
+        *before = Clients { group, since: now, waits, written, wait, write };
         *before
     }
 }
@@ -105,13 +92,13 @@ mod tests {
     #[test]
     fn guests_count_for_as_long_as_they_asked_lately() {
         let (mut seen, group, now) = (ClientsSeen::default(), GroupId(3), Nanos::secs(1));
-        let so_far = |reads, answers, written| SoFar { reads, answers, written };
-        let did = |clients: Clients| (clients.read, clients.answer, clients.write);
-        seen.look(group, now, so_far(7, 0, 100));
-        assert_eq!(did(seen.look(group, now + LATELY, so_far(8, 0, 100))), (true, false, false));
-        let clients = seen.look(group, now + LATELY + Nanos(1), so_far(8, 1, 200));
-        assert_eq!(did(clients), (true, false, false), "it is not looked again so soon");
-        assert_eq!(did(seen.look(group, now + LATELY * 2, so_far(8, 1, 200))), (false, true, true));
-        assert!(!seen.look(GroupId(4), now + LATELY * 2, so_far(9, 1, 200)).read, "each group has its own");
+        seen.look(group, now, 7, 100);
+        let clients = seen.look(group, now + LATELY, 8, 100);
+        assert!(clients.wait && !clients.write);
+        let clients = seen.look(group, now + LATELY + Nanos(1), 8, 200);
+        assert!(clients.wait && !clients.write, "it is not looked again so soon");
+        let clients = seen.look(group, now + LATELY * 2, 8, 200);
+        assert!(!clients.wait && clients.write);
+        assert!(!seen.look(GroupId(4), now + LATELY * 2, 9, 200).wait, "each group has its own");
     }
 }

@@ -1,10 +1,11 @@
-//! How much cleaning hurries. What clients read from the group goes first as long as the next front-end will be clean in time
-//! (reads before writes before cleaning, SWAN section 3.2): then there are fewer victims at once, and of each of them one
-//! short piece is read after the other.
+//! How much cleaning hurries. What clients wait for goes first as long as they will have room in time: reads of the group, flushes, and
+//! answers to writes that go there (reads before writes before cleaning, SWAN section 3.2). Then there are fewer victims at once, and
+//! of each of them one short piece is read after the other. Where groups take turns, the time is until the next front-end must be
+//! clean; elsewhere the haste follows from what writers lack, so that cleaning comes to go as fast as they write.
 
 use cygnus_types::{GroupId, Nanos};
 
-use crate::clean::cleaning::{Clients, SoFar};
+use crate::clean::cleaning::Clients;
 use crate::counters::read;
 use crate::reactor::Reactor;
 
@@ -50,33 +51,29 @@ impl<'a> Haste<'a> {
         self.haste(group) >= 1.0
     }
 
-    /// From 0 to 1: as fast as it can go, since time is short or nobody minds.
+    /// From 0 to 1: as fast as it can go, since time is short or nobody waits.
     fn haste(&self, group: GroupId) -> f64 {
-        let is_awaited = self.is_read(group) || self.are_answers_awaited(group);
-        if is_awaited { self.reactor.home().space.borrow().haste(&self.reactor.shared, group) } else { 1.0 }
+        let (clients, do_wait) = self.clients(group);
+        if clients.wait || do_wait {
+            self.reactor.home().space.borrow().haste(&self.reactor.shared, group)
+        } else {
+            1.0
+        }
     }
 
-    fn is_read(&self, group: GroupId) -> bool {
-        self.clients(group).read || self.reactor.shared.reads.under_way(group) > 0
-    }
-
-    /// Whether clients wait until the devices that are cleaned have what they wrote.
-    fn are_answers_awaited(&self, group: GroupId) -> bool {
-        let shared = &self.reactor.shared;
-        let is_filled = || self.reactor.home().space.borrow().is_filled_by_clients(shared, group);
+    /// What clients did lately as far as a group is concerned, and whether some wait for its devices now.
+    fn clients(&self, group: GroupId) -> (Clients, bool) {
+        let (shared, home) = (&self.reactor.shared, self.reactor.home());
+        let is_filled = || home.space.borrow().is_filled_by_clients(shared, group);
         let is_written_to = !shared.policies.front_end.is_exclusive() || is_filled();
-        is_written_to && (self.clients(group).answer || shared.reads.answers_under_way() > 0)
-    }
-
-    fn clients(&self, group: GroupId) -> Clients {
-        let (waits, written) = (&self.reactor.shared.reads, read(&self.reactor.shared.totals.client_written));
-        let so_far = SoFar { reads: waits.begun(group), answers: waits.answers_begun(), written };
-        self.reactor.home().cleaning.clients.borrow_mut().look(group, self.reactor.rt.now(), so_far)
+        let (waits, do_wait) = shared.reads.waits(group, is_written_to);
+        let written = read(&shared.totals.client_written);
+        (home.cleaning.clients.borrow_mut().look(group, self.reactor.rt.now(), waits, written), do_wait)
     }
 
     /// Cleaning has worked for so long, with time to spare: it rests if nobody needs what it makes room for.
     pub(crate) async fn rest(&self, group: GroupId, worked: Nanos) {
-        if worked > Nanos::ZERO && !self.clients(group).write {
+        if worked > Nanos::ZERO && !self.clients(group).0.write {
             self.reactor.rt.sleep(Nanos(worked.0 * REST).min(LONGEST_REST)).await;
         }
     }

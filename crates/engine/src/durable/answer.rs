@@ -14,6 +14,7 @@ use cygnus_types::Acknowledged;
 use crate::error::VolumeError;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
+use crate::read::tally::{AnswerMark, Awaited};
 use crate::write::replicate::Replicator;
 
 /// Lets answers wait: see the module's text.
@@ -37,17 +38,19 @@ impl Answerer {
             Acknowledged::Durable => {
                 // A flush would bring everything to the members too, but only one goes on at a time.
                 self.reactor.unless_suspended(self.written()).await??;
+                let _awaited = self.awaited(Awaited::Flush);
                 self.reactor.flush().await
             }
         }
     }
 
+    fn awaited(&self, what: Awaited) -> AnswerMark<'_> {
+        AnswerMark::new(self.reactor.shared.reads.of(self.reactor.rt.id()), what)
+    }
+
     async fn written(&self) -> Result<(), VolumeError> {
-        let tally = self.reactor.shared.reads.of(self.reactor.rt.id());
-        tally.answer_is_due();
-        let answered = self.reactor.answering.next_round(&self.reactor.rt, || self.clone().round()).await;
-        tally.answered();
-        answered
+        let _awaited = self.awaited(Awaited::Write);
+        self.reactor.answering.next_round(&self.reactor.rt, || self.clone().round()).await
     }
 
     async fn round(self) -> Result<(), VolumeError> {

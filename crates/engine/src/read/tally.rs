@@ -1,5 +1,5 @@
-//! What clients' reads count. Each reactor has a tally of its own and alone writes to it, so a read neither locks the memory bus
-//! nor waits for a cache line that another core has; whoever wants a sum adds up all tallies.
+//! What clients read, and what they wait for. Each reactor has a tally of its own and alone writes to it, so a read neither locks the
+//! memory bus nor waits for a cache line that another core has; whoever wants a sum adds up all tallies.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -16,13 +16,22 @@ pub(crate) struct ReadTally {
     /// Bytes of that asked of each member.
     members: Box<[AtomicU64; MAX_MEMBERS]>,
     groups: Box<[Waits; MAX_GROUPS]>,
-    /// Writes that are answered when members have them.
-    answers: Waits,
+    /// Answers to writes and flushes.
+    answers: [Waits; 2],
     /// Reads by how long they waited for devices.
     waited: Box<[AtomicU32; STEPS]>,
 }
 
-/// What clients have waited for, as the reads of a group; both wrap around.
+/// An answer that clients get when devices have done something.
+#[derive(Clone, Copy)]
+pub(crate) enum Awaited {
+    /// To a write: members have it.
+    Write,
+    /// To a flush: all that was written is durable.
+    Flush,
+}
+
+/// How often clients have waited, as for reads of a group; both wrap around.
 #[derive(Default)]
 struct Waits {
     begun: AtomicU32,
@@ -30,6 +39,10 @@ struct Waits {
 }
 
 impl Waits {
+    fn begun(&self) -> u32 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
     fn under_way(&self) -> u32 {
         // Ended first: what ends meanwhile counts as under way, and never more have ended than begun.
         let ended = self.ended.load(Ordering::Acquire);
@@ -53,7 +66,7 @@ impl ReadTally {
             blocks: AtomicU64::new(0),
             members: Box::new([const { AtomicU64::new(0) }; MAX_MEMBERS]),
             groups: Box::new(std::array::from_fn(|_| Waits::default())),
-            answers: Waits::default(),
+            answers: Default::default(),
             waited: Box::new([const { AtomicU32::new(0) }; STEPS]),
         }
     }
@@ -83,12 +96,37 @@ impl ReadTally {
         step(&self.groups[group.index()].ended);
     }
 
-    pub(crate) fn answer_is_due(&self) {
-        step(&self.answers.begun);
+    fn answer_is_awaited(&self, what: Awaited) {
+        step(&self.answers[what as usize].begun);
     }
 
-    pub(crate) fn answered(&self) {
-        step(&self.answers.ended);
+    fn answered(&self, what: Awaited) {
+        step(&self.answers[what as usize].ended);
+    }
+
+    /// The waits that meet with cleaning in a group: for its reads, for flushes, which are of all devices, and for writes if these go there.
+    fn meeting(&self, group: GroupId, is_written_to: bool) -> impl Iterator<Item = &Waits> {
+        let [writes, flushes] = &self.answers;
+        [&self.groups[group.index()], flushes].into_iter().chain(is_written_to.then_some(writes))
+    }
+}
+
+/// Counts an answer that a client waits for while it lasts, so that cleaning hurries less.
+pub(crate) struct AnswerMark<'a> {
+    tally: &'a ReadTally,
+    what: Awaited,
+}
+
+impl<'a> AnswerMark<'a> {
+    pub(crate) fn new(tally: &'a ReadTally, what: Awaited) -> Self {
+        tally.answer_is_awaited(what);
+        Self { tally, what }
+    }
+}
+
+impl Drop for AnswerMark<'_> {
+    fn drop(&mut self) {
+        self.tally.answered(self.what);
     }
 }
 
@@ -114,25 +152,15 @@ impl ReadTallies {
         self.0.iter().map(|tally| tally.members[member.index()].load(Ordering::Relaxed)).sum()
     }
 
-    /// Reads begun in a group; wraps around.
-    pub(crate) fn begun(&self, group: GroupId) -> u32 {
-        let begun = |tally: &ReadTally| tally.groups[group.index()].begun.load(Ordering::Relaxed);
-        self.0.iter().map(begun).fold(0, u32::wrapping_add)
-    }
-
     /// Reads under way in a group.
     pub(crate) fn under_way(&self, group: GroupId) -> u32 {
         self.0.iter().map(|tally| tally.groups[group.index()].under_way()).sum()
     }
 
-    /// Writes begun that are answered when members have them; wraps around.
-    pub(crate) fn answers_begun(&self) -> u32 {
-        self.0.iter().map(|tally| tally.answers.begun.load(Ordering::Relaxed)).fold(0, u32::wrapping_add)
-    }
-
-    /// The same that are not answered.
-    pub(crate) fn answers_under_way(&self) -> u32 {
-        self.0.iter().map(|tally| tally.answers.under_way()).sum()
+    /// How often clients have waited for what cleaning in a group may hold up, wrapping around, and whether some do now.
+    pub(crate) fn waits(&self, group: GroupId, is_written_to: bool) -> (u32, bool) {
+        let all = || self.0.iter().flat_map(|tally| tally.meeting(group, is_written_to));
+        (all().map(Waits::begun).fold(0, u32::wrapping_add), all().any(|waits| waits.under_way() > 0))
     }
 
     /// Reads by how long they waited for devices, since the array was opened; each count wraps around.
@@ -159,7 +187,20 @@ mod tests {
         tallies.of(ReactorId(1)).begins(group);
         tallies.of(ReactorId(0)).ends(group);
         assert_eq!((tallies.blocks(), tallies.bytes_from(MemberIx(7)), tallies.bytes_from(MemberIx(6))), (7, 8192, 0));
-        assert_eq!((tallies.begun(group), tallies.under_way(group), tallies.under_way(GroupId(0))), (2, 1, 0));
+        assert_eq!((tallies.under_way(group), tallies.under_way(GroupId(0))), (1, 0));
+    }
+
+    #[test]
+    fn cleaning_meets_with_flushes_and_with_what_goes_to_its_group() {
+        let tallies = ReadTallies::new(2);
+        let [here, there] = [GroupId(1), GroupId(2)];
+        tallies.of(ReactorId(0)).begins(there);
+        let write = AnswerMark::new(tallies.of(ReactorId(1)), Awaited::Write);
+        assert_eq!((tallies.waits(here, false), tallies.waits(here, true)), ((0, false), (1, true)));
+        let flush = AnswerMark::new(tallies.of(ReactorId(0)), Awaited::Flush);
+        assert_eq!((tallies.waits(here, false), tallies.waits(there, true)), ((1, true), (3, true)));
+        drop((write, flush));
+        assert_eq!((tallies.waits(here, true), tallies.waits(there, true)), ((2, false), (3, true)));
     }
 
     #[test]
@@ -169,6 +210,6 @@ mod tests {
         reads.begun.store(u32::MAX, Ordering::Relaxed);
         reads.ended.store(u32::MAX, Ordering::Relaxed);
         tallies.of(ReactorId(0)).begins(GroupId(0));
-        assert_eq!((tallies.begun(GroupId(0)), tallies.under_way(GroupId(0))), (0, 1));
+        assert_eq!((tallies.waits(GroupId(0), false), tallies.under_way(GroupId(0))), ((0, true), 1));
     }
 }

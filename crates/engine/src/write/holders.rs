@@ -6,21 +6,21 @@
 //! those had all copies too, they would be written as many bytes as all others together, and the area of each would be full
 //! while the others' are empty.
 
-use cygnus_format::Rotation;
-use cygnus_policy::UntilFull;
+use cygnus_format::{Layout, Rotation};
 use cygnus_types::MemberIx;
 
 use crate::planted::{self, Bug};
-use crate::reactor::Reactor;
 use crate::write::stripe::Stripe;
 
 /// The members that get copies of a stripe's blocks from slot `from` on, of which `witness` has what says so: as many as the stripe has
-/// parity columns.
-pub(super) fn of_copies(reactor: &Reactor, stripe: &Stripe, from: u32, witness: u8) -> Vec<MemberIx> {
-    let (group, columns, layout) = (stripe.place.group, stripe.place.columns, &reactor.shared.layout);
-    if reactor.shared.until_full == UntilFull::Offload {
-        return of_parity(reactor, stripe);
-    }
+/// parity columns, those with the least `load`.
+pub(super) fn of_copies<L: Ord>(
+    layout: &Layout,
+    stripe: &Stripe,
+    (from, witness): (u32, u8),
+    load: impl Fn(MemberIx) -> L,
+) -> Vec<MemberIx> {
+    let (group, columns) = (stripe.place.group, stripe.place.columns);
     let mut taken = vec![false; usize::from(columns.width())];
     taken[usize::from(witness)] = true;
     if !planted::is(Bug::CopiesBesideTheBlocks) {
@@ -30,19 +30,15 @@ pub(super) fn of_copies(reactor: &Reactor, stripe: &Stripe, from: u32, witness: 
         .filter(|&column| !taken[usize::from(column)])
         .map(|column| layout.member(group, column))
         .collect();
-    let transient = reactor.transient.borrow();
-    free.sort_by_key(|&member| {
-        let under_way = reactor.device_in_service(member).map_or(usize::MAX, |dev| reactor.rt.in_flight(dev));
-        (under_way, transient.used(member))
-    });
+    free.sort_by_key(|&member| load(member));
     free.truncate(usize::from(columns.parity));
     free
 }
 
 /// The members that will have a stripe's parity.
-pub(super) fn of_parity(reactor: &Reactor, stripe: &Stripe) -> Vec<MemberIx> {
+pub(super) fn of_parity(layout: &Layout, stripe: &Stripe) -> Vec<MemberIx> {
     let (group, columns) = (stripe.place.group, stripe.place.columns);
-    (0..columns.parity).map(|p| reactor.shared.layout.member(group, columns.parity_column(p))).collect()
+    (0..columns.parity).map(|p| layout.member(group, columns.parity_column(p))).collect()
 }
 
 /// Physical columns, those with parity first.

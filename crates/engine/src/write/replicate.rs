@@ -233,6 +233,12 @@ impl Replicator {
         self.reactor.shared.is_two_phase() && self.reactor.of_group(group).all(is_well)
     }
 
+    /// What a member has to do that copies would wait behind, and how much of its area is taken.
+    fn load(&self, member: MemberIx) -> (usize, u32) {
+        let under_way = self.reactor.device_in_service(member).map_or(usize::MAX, |dev| self.reactor.rt.in_flight(dev));
+        (under_way, self.reactor.transient.borrow().used(member))
+    }
+
     /// Sends copies of what is new in a stripe on their way, or the parity of the given rows; `None` if some member has no room for them.
     /// What describes copies is `beside` them, or in a block of its own.
     fn back_up(
@@ -249,9 +255,9 @@ impl Replicator {
         // Whoever has the first of the blocks, or the first column's, has what says so.
         let columns = stripe.place.columns;
         let witness = if stripe.used() > done.slots { stripe.slot(done.slots).0 } else { columns.data_column(0) };
-        let members = match rows.is_some() || beside {
-            true => holders::of_parity(&self.reactor, stripe),
-            false => holders::of_copies(&self.reactor, stripe, done.slots, witness),
+        let members = match rows.is_some() || beside || shared.until_full == UntilFull::Offload {
+            true => holders::of_parity(&shared.layout, stripe),
+            false => holders::of_copies(&shared.layout, stripe, (done.slots, witness), |member| self.load(member)),
         };
         let witness = shared.layout.member(group, witness);
         let before = u32::from(!beside);
