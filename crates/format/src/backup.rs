@@ -1,14 +1,14 @@
 //! Backup copies: what protects the blocks of an open stripe before its parity is there.
 //!
 //! A block that has to outlast the machine before its stripe is full is written to its final place, and to the transient areas of
-//! as many members as the stripe will have parity columns: those members (ScalaAFA, sections 3.1 and 3.2: an open stripe is
-//! in the role of a half hero, and what a transient area holds of it in that of a vertical hero). Blocks that are backed up at
-//! the same time share a *backup*: one block that says what they are, and the blocks behind it. The member that gets the first
-//! of them in its final place has the block that says so too, without the others: so whichever m members are lost, one is left
-//! that knows what there was.
+//! as many other members as the stripe will have parity columns (ScalaAFA, sections 3.1 and 3.2: an open stripe is in the role of
+//! a half hero, and what a transient area holds of it in that of a vertical hero; there, and here where drives compute the parity
+//! of copies, these are the members that will have it). Blocks that are backed up at the same time share a *backup*: one block that
+//! says what they are, and the blocks behind it. The member that gets the first of them in its final place has the block that says
+//! so too, without the others: so whichever m members are lost, one is left that knows what there was.
 //!
 //! Where blocks are in several columns of the same rows, the *parity of these rows* is fewer blocks than their copies (SALSA,
-//! section 3.1: a parity buffer). Then each of those members gets the blocks of the parity column that it will have, computed of all that
+//! section 3.1: a parity buffer). Then each member that will have parity gets the blocks of the column that it will have, computed of all that
 //! the stripe holds by then. With the blocks in their places it restores as many of them as members may be lost.
 //!
 //! A device that stores bytes beside each block has the description of a backup beside its copies, not in a block before
