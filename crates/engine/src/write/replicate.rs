@@ -255,7 +255,8 @@ impl Replicator {
         // Whoever has the first of the blocks, or the first column's, has what says so.
         let columns = stripe.place.columns;
         let witness = if stripe.used() > done.slots { stripe.slot(done.slots).0 } else { columns.data_column(0) };
-        let members = match rows.is_some() || beside || shared.until_full == UntilFull::Offload {
+        let is_converted = !stripe.heroes.is_empty() || self.reactor.converts(group, columns);
+        let members = match rows.is_some() || beside || is_converted {
             true => holders::of_parity(&shared.layout, stripe),
             false => holders::of_copies(&shared.layout, stripe, (done.slots, witness), |member| self.load(member)),
         };
