@@ -201,7 +201,7 @@ fn answers_that_come_too_early() {
 
 #[test]
 fn blocks_that_move_to_and_fro() {
-    is_caught(Bug::MovesUnrested, Tier::Contention, SHORT);
+    is_caught_from(96, Bug::MovesUnrested, Tier::Contention, SHORT);
 }
 
 #[test]
