@@ -72,8 +72,8 @@ mod tests {
     #[test]
     fn plans_at_which_swan_is_worst_are_told_so() {
         for (utilisation, tail) in [
-            (45.0, "99.9 % of writes 11796 us (log-raid 0)"),
-            (60.0, "99.9 % of writes where drives answer 15729 us (raid5 1933)"),
+            (45.0, "99.9 % of writes 9961 us (log-raid 0)"),
+            (60.0, "99.9 % of writes where drives answer 13107 us (raid5 1933)"),
         ] {
             let said = remarks(&cygnus_lab::nearest_regime(2, utilisation, 80.0));
             assert!(said.iter().any(|remark| remark.contains(tail)), "{said:?}");
