@@ -9,8 +9,9 @@
 //! ended by itself. The backups of all share the transient areas.
 //!
 //! With a *parity buffer* ([`UntilFull::ParityBuffer`]; SALSA, section 3.1) the members that will have the stripe's parity get that of
-//! the rows in which the new blocks lie, where that is less than their copies. It is computed of all that the stripe holds in these rows by then, and stays right
-//! when more is added: each backup knows up to which slot it counts. With what is in place it restores as much as copies do.
+//! the rows in which the new blocks lie, where that is less than their copies. It is computed of all that the stripe holds in these
+//! rows by then, and stays right when more is added: each backup knows up to which slot it counts. With what is in place it restores
+//! as much as copies do.
 //!
 //! Either costs less than an end with padding and headers on every column if the new blocks are few
 //! ([`cygnus_policy::Unfinished`]). Where they are many, where a member of the group is away or in trouble, or where its transient
