@@ -1,7 +1,7 @@
 //! Where cleaning works, and when it starts and stops.
 
 use crate::whole_group::WholeGroupView;
-use crate::{GroupView, Turn, Worth};
+use crate::{GroupView, Succession, Turn, Worth};
 
 /// The groups, and whose turn it is.
 #[derive(Clone, Copy, Debug)]
@@ -10,17 +10,14 @@ pub struct RotationView<'a> {
     pub groups: &'a [GroupView],
     /// Number of the group that takes the writes now.
     pub front_end: usize,
-    /// A group that was added and will be the next front-end, if there is one.
-    pub fresh: Option<usize>,
+    /// In what order they become front-end.
+    pub succession: &'a Succession,
 }
 
-impl RotationView<'_> {
+impl<'a> RotationView<'a> {
     /// The groups behind the front-end, in the order in which they will take over.
-    fn back_ends(self) -> impl Iterator<Item = usize> {
-        let n = self.groups.len();
-        let in_turn = (1..n).map(move |step| (self.front_end + step) % n).filter(move |&g| self.groups[g].is_present());
-        let fresh = self.fresh.filter(|&g| g != self.front_end);
-        fresh.into_iter().chain(in_turn.filter(move |&g| Some(g) != fresh))
+    fn back_ends(self) -> impl Iterator<Item = usize> + 'a {
+        self.succession.others(self.front_end).filter(move |&g| self.groups[g].is_present())
     }
 }
 
@@ -197,6 +194,10 @@ mod tests {
         GroupView { segments: 100, free, reserve: 2 }
     }
 
+    fn rotation<'a>(groups: &'a [GroupView], succession: &'a Succession) -> RotationView<'a> {
+        RotationView { groups, front_end: 0, succession }
+    }
+
     #[test]
     fn swan_cleans_a_segment_once_in_a_turn_unless_writers_wait() {
         let swan = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
@@ -210,7 +211,7 @@ mod tests {
     fn swan(groups: &[GroupView], front_end: usize, victims: &[Option<u32>], starving: bool) -> Option<usize> {
         let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
         rule.choose(&CleaningView {
-            rotation: RotationView { groups, front_end, fresh: None },
+            rotation: RotationView { groups, front_end, succession: &Succession::behind(front_end, groups.len()) },
             released: groups,
             best_victim_percent: victims,
             starving,
@@ -240,13 +241,15 @@ mod tests {
     fn swan_passes_over_groups_that_left_and_waits_for_one_that_was_added() {
         let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
         let victims = [Some(40), None, Some(30), None];
-        let choose = |groups: &[GroupView], fresh| {
+        let choose = |groups: &[GroupView], succession: Succession| {
             let (best_victim_percent, starving) = (&victims[..groups.len()], false);
-            let rotation = RotationView { groups, front_end: 0, fresh };
+            let rotation = RotationView { groups, front_end: 0, succession: &succession };
             rule.choose(&CleaningView { rotation, released: groups, best_victim_percent, starving })
         };
-        assert_eq!(choose(&[group(5), GroupView::ABSENT, group(20)], None), Some(2));
-        assert_eq!(choose(&[group(5), group(100), group(20), group(100)], Some(3)), None, "it is clean");
+        let mut three = Succession::behind(0, 3);
+        assert_eq!(choose(&[group(5), GroupView::ABSENT, group(20)], three.clone()), Some(2));
+        three.adds(3);
+        assert_eq!(choose(&[group(5), group(100), group(20), group(100)], three), None, "it is clean");
     }
 
     #[test]
@@ -254,20 +257,21 @@ mod tests {
         let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 60, one_at_a_time: false };
         let beside = |free: [u32; 4], first| {
             let groups = free.map(group);
-            rule.group_beside(RotationView { groups: &groups, front_end: 0, fresh: None }, first)
+            rule.group_beside(rotation(&groups, &Succession::behind(0, 4)), first)
         };
         assert_eq!(beside([60, 10, 10, 10], 1), Some(2), "as much to free as there is to write");
         let groups = [60, 10, 10, 10].map(group);
-        let rotation = RotationView { groups: &groups, front_end: 0, fresh: None };
-        assert_eq!(rule.one_at_a_time().group_beside(rotation, 1), None, "the rule forbids it");
+        let four = Succession::behind(0, 4);
+        let one_at_a_time = rule.one_at_a_time();
+        assert_eq!(one_at_a_time.group_beside(rotation(&groups, &four), 1), None, "the rule forbids it");
         assert_eq!(beside([60, 45, 10, 10], 1), None, "the next is almost clean");
         assert_eq!(beside([20, 45, 10, 10], 1), Some(2), "but soon wanted");
         assert_eq!(beside([20, 60, 10, 10], 2), None, "the next is clean");
         assert_eq!(beside([20, 10, 60, 10], 1), None, "the one after it is clean");
         let two = [group(20), group(10)];
-        assert_eq!(rule.group_beside(RotationView { groups: &two, front_end: 0, fresh: None }, 1), None);
+        assert_eq!(rule.group_beside(rotation(&two, &Succession::behind(0, 2)), 1), None);
         let anywhere = CleaningScope::Anywhere { keep_percent: 2 };
-        assert_eq!(anywhere.group_beside(RotationView { groups: &[group(1); 3], front_end: 0, fresh: None }, 1), None);
+        assert_eq!(anywhere.group_beside(rotation(&[group(1); 3], &Succession::behind(0, 3)), 1), None);
     }
 
     #[test]
@@ -276,7 +280,8 @@ mod tests {
         let choose = |starving| {
             let best_victim_percent = &[Some(60), None, Some(40)];
             let groups = &[group(1); 3];
-            let rotation = RotationView { groups, front_end: 0, fresh: None };
+            let three = Succession::behind(0, 3);
+            let rotation = rotation(groups, &three);
             rule.choose(&CleaningView { rotation, released: groups, best_victim_percent, starving })
         };
         assert_eq!((choose(false), choose(true)), (None, Some(2)));
@@ -296,7 +301,7 @@ mod tests {
         let rule = CleaningScope::Anywhere { keep_percent: 10 };
         let view = |free| {
             rule.choose(&CleaningView {
-                rotation: RotationView { groups: &[group(0)], front_end: 0, fresh: None },
+                rotation: rotation(&[group(0)], &Succession::behind(0, 1)),
                 released: &[group(free)],
                 best_victim_percent: &[Some(50)],
                 starving: false,

@@ -2,6 +2,7 @@
 
 use cygnus_types::Nanos;
 
+use crate::Succession;
 use crate::whole_group::may_begin_one;
 
 /// What a policy may know of a group.
@@ -147,7 +148,7 @@ impl FrontEnd {
         groups: &[GroupView],
         burdened: &[bool],
         current: usize,
-        fresh: Option<usize>,
+        succession: &Succession,
         urgent: bool,
     ) -> Option<usize> {
         let full_if = |(&group, &is_burdened): (&GroupView, &bool)| match is_burdened {
@@ -155,25 +156,24 @@ impl FrontEnd {
             false => group,
         };
         let unburdened: Vec<GroupView> = groups.iter().zip(burdened).map(full_if).collect();
-        self.choose(&unburdened, current, fresh, urgent).or_else(|| self.choose(groups, current, fresh, urgent))
+        self.choose(&unburdened, current, succession, urgent)
+            .or_else(|| self.choose(groups, current, succession, urgent))
     }
 
-    /// The group from which the next client segment is taken, given the present front-end and a group that was added and
-    /// has not had its turn. `None`: no group has room enough, so writers wait for the cleaner; with `urgent`, when they
+    /// The group from which the next client segment is taken, given the present front-end and in what order groups take over. `None`: no group has room enough, so writers wait for the cleaner; with `urgent`, when they
     /// have waited long, any room is enough.
-    pub fn choose(self, groups: &[GroupView], current: usize, fresh: Option<usize>, urgent: bool) -> Option<usize> {
+    pub fn choose(self, groups: &[GroupView], current: usize, succession: &Succession, urgent: bool) -> Option<usize> {
         let emptiest = |may: &dyn Fn(usize) -> bool| {
             let writable = (0..groups.len()).filter(|&g| groups[g].writable() && may(g));
             writable.max_by_key(|&g| (groups[g].free, usize::MAX - g))
         };
-        let in_turn = (1..groups.len()).map(|step| (current + step) % groups.len());
+        let mut in_turn = succession.others(current);
         match self {
             FrontEnd::EveryGroup => emptiest(&|_| true),
             FrontEnd::RotatingGroup => {
-                // New capacity is the next front-end: it is clean, and the others' garbage has time to grow.
                 let takes_over = |&g: &usize| groups[g].may_take_over() || urgent && groups[g].writable();
                 let stays = Some(current).filter(|&g| groups[g].writable());
-                stays.or_else(|| fresh.into_iter().chain(in_turn).find(takes_over))
+                stays.or_else(|| in_turn.find(takes_over))
             }
             FrontEnd::CleanGroup => {
                 let may_begin = may_begin_one(groups);
@@ -182,7 +182,7 @@ impl FrontEnd {
                     true => may_begin,
                     false => groups[g].writable() && (g == current || !may_begin && reserve_stays),
                 };
-                let next = || fresh.into_iter().chain(in_turn).find(may_write);
+                let next = || in_turn.find(may_write);
                 let at_last = || emptiest(&|g| urgent && !groups[g].is_clean());
                 Some(current).filter(may_write).or_else(next).or_else(at_last)
             }
@@ -198,13 +198,15 @@ mod tests {
         GroupView { segments: 10, free, reserve: 2 }
     }
 
+    fn choose(rule: FrontEnd, groups: &[GroupView], current: usize, urgent: bool) -> Option<usize> {
+        rule.choose(groups, current, &Succession::behind(current, groups.len()), urgent)
+    }
+
     #[test]
     fn the_front_end_stays_until_it_is_full_then_rotates() {
-        let rule = FrontEnd::RotatingGroup;
-        assert_eq!(rule.choose(&[group(5), group(9), group(9)], 0, None, false), Some(0));
-        assert_eq!(rule.choose(&[group(2), group(9), group(9)], 0, None, false), Some(1));
-        assert_eq!(rule.choose(&[group(9), group(9), group(2)], 2, None, false), Some(0));
-        assert_eq!(rule.choose(&[group(2), group(1), group(2)], 1, None, false), None);
+        let choose = |free: [u32; 3], current| choose(FrontEnd::RotatingGroup, &free.map(group), current, false);
+        assert_eq!((choose([5, 9, 9], 0), choose([2, 9, 9], 0), choose([9, 9, 2], 2)), (Some(0), Some(1), Some(0)));
+        assert_eq!(choose([2, 1, 2], 1), None);
     }
 
     #[test]
@@ -241,25 +243,28 @@ mod tests {
     fn a_group_takes_over_once_it_has_something_to_give_or_writers_have_waited_long() {
         let full = GroupView { segments: 320, free: 2, reserve: 2 };
         let group = |free| GroupView { free, ..full };
-        let choose = |free, urgent| FrontEnd::RotatingGroup.choose(&[full, group(free)], 0, None, urgent);
-        assert_eq!((choose(11, false), choose(12, false)), (None, Some(1)));
-        assert_eq!((choose(2, true), choose(3, true)), (None, Some(1)));
-        let stays = FrontEnd::RotatingGroup.choose(&[group(3), group(300)], 0, None, false);
-        assert_eq!(stays, Some(0), "until it is full");
+        let of = |groups: [GroupView; 2], urgent| choose(FrontEnd::RotatingGroup, &groups, 0, urgent);
+        let second = |free, urgent| of([full, group(free)], urgent);
+        assert_eq!((second(11, false), second(12, false)), (None, Some(1)));
+        assert_eq!((second(2, true), second(3, true)), (None, Some(1)));
+        assert_eq!(of([group(3), group(300)], false), Some(0), "until it is full");
     }
 
     #[test]
     fn a_group_that_was_added_comes_next_and_one_that_left_never() {
-        let rule = FrontEnd::RotatingGroup;
-        assert_eq!(rule.choose(&[group(5), group(9), group(9)], 0, Some(2), false), Some(0), "when its turn has come");
-        assert_eq!(rule.choose(&[group(2), group(9), group(9)], 0, Some(2), false), Some(2));
-        assert_eq!(rule.choose(&[group(2), GroupView::ABSENT, group(9)], 0, None, false), Some(2));
+        let mut succession = Succession::behind(0, 2);
+        succession.adds(2);
+        let added = |free: [u32; 3]| FrontEnd::RotatingGroup.choose(&free.map(group), 0, &succession, false);
+        assert_eq!((added([5, 9, 9]), added([2, 9, 9])), (Some(0), Some(2)), "when its turn has come");
+        let left = [group(2), GroupView::ABSENT, group(9)];
+        assert_eq!(choose(FrontEnd::RotatingGroup, &left, 0, false), Some(2));
     }
 
     #[test]
     fn a_clean_group_takes_over_and_one_stays_in_reserve() {
         let rule = FrontEnd::CleanGroup;
-        let choose = |free: [u32; 4], current| rule.choose(&free.map(group), current, None, false);
+        let of = |free: [u32; 4], current, urgent| choose(rule, &free.map(group), current, urgent);
+        let choose = |free, current| of(free, current, false);
         assert_eq!(choose([10, 10, 10, 10], 0), Some(0), "all are clean");
         assert_eq!(choose([3, 10, 10, 10], 0), Some(0), "until it is full");
         assert_eq!(choose([2, 6, 10, 10], 0), Some(2), "one that is begun is left to relocation");
@@ -267,13 +272,13 @@ mod tests {
         assert_eq!(choose([2, 2, 2, 10], 0), None);
         assert_eq!(choose([2, 6, 2, 2], 0), None, "room for relocation");
         assert_eq!(choose([10, 6, 2, 2], 0), Some(1), "the front-end was emptied and is the reserve");
-        assert_eq!(rule.choose(&[2, 6, 2, 2].map(group), 0, None, true), Some(1), "writers have waited long");
+        assert_eq!(of([2, 6, 2, 2], 0, true), Some(1), "writers have waited long");
     }
 
     #[test]
     fn burdened_groups_take_what_no_other_group_does() {
         let choose = |rule: FrontEnd, free: [u32; 3], burdened: [bool; 3]| {
-            rule.choose_unburdened(&free.map(group), &burdened, 0, None, false)
+            rule.choose_unburdened(&free.map(group), &burdened, 0, &Succession::behind(0, 3), false)
         };
         let (rotating, every, none) = (FrontEnd::RotatingGroup, FrontEnd::EveryGroup, [false; 3]);
         assert_eq!(choose(rotating, [5, 9, 9], none), Some(0));
@@ -288,6 +293,6 @@ mod tests {
 
     #[test]
     fn every_group_prefers_the_emptiest() {
-        assert_eq!(FrontEnd::EveryGroup.choose(&[group(5), group(9), group(9)], 0, None, false), Some(1));
+        assert_eq!(choose(FrontEnd::EveryGroup, &[5, 9, 9].map(group), 0, false), Some(1));
     }
 }

@@ -20,6 +20,7 @@ mod pressure;
 mod rules;
 pub mod serial_planner;
 mod streams;
+mod succession;
 mod throttle;
 mod two_phase;
 mod until_full;
@@ -42,6 +43,7 @@ pub use points::{CheckpointRule, ParityPlacement, Policies, Preset, UnknownPrese
 pub use pressure::{Pressure, PressureView};
 pub use rules::{ParseRulesError, Rules};
 pub use streams::{Streams, UnknownStreams};
+pub use succession::Succession;
 pub use throttle::Throttle;
 pub use two_phase::{Copying, Unfinished, Way, rows_to_convert};
 pub use until_full::{UnknownUntilFull, UntilFull};

@@ -6,7 +6,7 @@
 //! is begun before it begins a clean one. It begins when no clean group is left but the reserve, and as late as it may:
 //! garbage gathers meanwhile.
 
-use crate::GroupView;
+use crate::{GroupView, Succession};
 
 /// What the rules judge. A group that is being emptied shows no free segments.
 #[derive(Clone, Copy, Debug)]
@@ -91,12 +91,11 @@ pub fn left_for_writers(groups: &[GroupView], front_end: usize) -> u32 {
 
 /// The group into which another one is emptied: a back-end group that is begun, the fullest first, else a clean one, the
 /// last in turn, else whatever has anything free. `None`: nothing is free at all.
-pub fn destination(groups: &[GroupView], front_end: usize) -> Option<usize> {
-    let n = groups.len();
-    let back_ends = || (1..n).map(|step| (front_end + n - step) % n);
+pub fn destination(groups: &[GroupView], front_end: usize, succession: &Succession) -> Option<usize> {
+    let back_ends = || succession.others(front_end).rev();
     let begun = back_ends().filter(|&g| groups[g].writable() && !groups[g].is_clean());
     let clean = || back_ends().find(|&g| groups[g].is_clean());
-    let any = || (0..n).filter(|&g| groups[g].free > 0).max_by_key(|&g| groups[g].free);
+    let any = || (0..groups.len()).filter(|&g| groups[g].free > 0).max_by_key(|&g| groups[g].free);
     begun.min_by_key(|&g| groups[g].free).or_else(clean).or_else(any)
 }
 
@@ -149,9 +148,10 @@ mod tests {
 
     #[test]
     fn a_group_that_is_begun_is_filled_before_a_clean_one() {
-        assert_eq!(destination(&[group(0), group(50), group(30), group(100)], 1), Some(2));
-        assert_eq!(destination(&[group(0), group(50), group(2), group(100)], 1), Some(3));
-        assert_eq!(destination(&[group(0), group(3), group(2), GroupView::ABSENT], 1), Some(1), "better than nothing");
-        assert_eq!(destination(&[group(0); 3], 1), None);
+        let destination = |groups: &[GroupView]| destination(groups, 1, &Succession::behind(1, groups.len()));
+        assert_eq!(destination(&[group(0), group(50), group(30), group(100)]), Some(2));
+        assert_eq!(destination(&[group(0), group(50), group(2), group(100)]), Some(3));
+        assert_eq!(destination(&[group(0), group(3), group(2), GroupView::ABSENT]), Some(1), "better than nothing");
+        assert_eq!(destination(&[group(0); 3]), None);
     }
 }

@@ -68,7 +68,7 @@ impl Choice {
         }
         let space = self.reactor.home().space.borrow();
         let groups = space.views_when_released(&self.reactor.shared);
-        let rotation = RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() };
+        let rotation = RotationView { groups: &groups, front_end: space.front_end, succession: &space.succession };
         let beside = policies.cleaning.group_beside(rotation, first.index())?;
         let (group, starving) = (GroupId(beside as u16), space.is_starving());
         // What clients write there would wait behind what is cleaned.
@@ -155,14 +155,14 @@ impl Choice {
         let asked = |_: &usize| starving || !policies.cleaning.is_by_group();
         let best_victim_percent: Vec<_> = (0..groups.len()).map(|g| Some(g).filter(asked).and_then(best)).collect();
         let mut space = self.reactor.home().space.borrow_mut();
-        space.cleaning = self.reactor.shared.policies.cleaning.choose(&CleaningView {
-            rotation: RotationView { groups: &groups, front_end: space.front_end, fresh: space.fresh() },
+        let cleaning = policies.cleaning.choose(&CleaningView {
+            rotation: RotationView { groups: &groups, front_end: space.front_end, succession: &space.succession },
             released: &released,
             best_victim_percent: &best_victim_percent,
             starving,
         });
-        space.beside = None;
-        let Some(g) = space.cleaning else {
+        (space.cleaning, space.beside) = (cleaning, None);
+        let Some(g) = cleaning else {
             space.turn.pauses();
             return None;
         };

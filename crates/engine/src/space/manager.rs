@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use cygnus_format::{GroupState, Layout, PROTECTION_PAGE_FRAMES, checkpoint_pages};
-use cygnus_policy::{GroupView, Policies, Turn, destination, left_for_writers};
+use cygnus_policy::{GroupView, Policies, Succession, Turn, destination, left_for_writers};
 use cygnus_types::{GroupId, Medium, Nanos, ReactorId};
 
 use crate::autonomics::steering::Steering;
@@ -35,6 +35,8 @@ pub(crate) struct Space {
     /// Blocks of space that the pending segments give beyond those that moved out of them.
     pub reclaimed: u64,
     pub front_end: usize,
+    /// In what order groups become front-end.
+    pub succession: Succession,
     /// A group that was added, until it has taken over as front-end.
     fresh: Option<usize>,
     /// Blocks found in torn stripes are still being written anew: a checkpoint now would forget those left.
@@ -116,6 +118,7 @@ impl Space {
             releasing: Vec::new(),
             reclaimed: 0,
             front_end: 0,
+            succession: Succession::behind(0, groups),
             fresh: None,
             recovering: false,
             cleaning: None,
@@ -137,6 +140,7 @@ impl Space {
         if shared.policies.front_end.fills_one_by_one() {
             let begun = |g: &usize| !space.free[*g].is_empty() && !space.is_clean(shared, *g);
             space.front_end = (0..groups).filter(begun).max_by_key(|&g| space.free_in(g)).unwrap_or(0);
+            space.succession = Succession::behind(space.front_end, groups);
         }
         space
     }
@@ -211,7 +215,7 @@ impl Space {
     /// last one, which others are emptied into.
     pub(crate) fn has_room_for_writers(&self, shared: &Shared) -> bool {
         let (rule, urgent, views) = (shared.policies.front_end, self.is_urgent(shared), self.views(shared));
-        let has_room = |views: &[GroupView]| rule.choose(views, self.front_end, self.fresh, urgent).is_some();
+        let has_room = |views: &[GroupView]| rule.choose(views, self.front_end, &self.succession, urgent).is_some();
         match shared.held.only_medium() {
             Some(_) => has_room(&views),
             None => shared.held.media().all(|medium| has_room(&on_medium(shared, &views, medium))),
@@ -265,11 +269,6 @@ impl Space {
         [self.cleaning, self.beside].contains(&Some(group))
     }
 
-    /// A group that was added and has not been front-end yet.
-    pub(crate) fn fresh(&self) -> Option<usize> {
-        self.fresh
-    }
-
     /// Every segment in the lists of the free ones.
     pub(crate) fn listed(&self) -> impl Iterator<Item = SegIx> {
         self.free.iter().flatten().copied()
@@ -293,6 +292,7 @@ impl Space {
         assert!(self.free[group.index()].is_empty(), "a group that has left left nothing");
         shared.segments.of_group(group).for_each(|seg| self.put_free(shared, seg));
         self.fresh.get_or_insert(group.index());
+        self.succession.adds(group.index());
     }
 
     /// Gives out nothing more of a group that is to leave.
@@ -371,7 +371,7 @@ impl Space {
 
     /// The group that comes behind the front-end.
     fn next(&self, views: &[GroupView]) -> Option<usize> {
-        (1..views.len()).map(|step| (self.front_end + step) % views.len()).find(|&g| views[g].is_present())
+        self.succession.others(self.front_end).find(|&g| views[g].is_present())
     }
 
     /// The same, if it is the one that is being cleaned.
@@ -479,27 +479,51 @@ impl Space {
     fn front_end_for(&self, shared: &Shared, medium: Medium, urgent: bool, now: Nanos) -> Option<usize> {
         let (rule, views) = (shared.policies.front_end, on_medium(shared, &self.views(shared), medium));
         let urgent = urgent && self.is_urgent(shared);
-        let usual = rule.choose(&views, self.front_end, self.fresh, urgent);
+        let current = self.front_end_on(shared, medium);
+        let usual = rule.choose(&views, current, &self.succession, urgent);
         let Some(marks) = &shared.marks else { return usual };
         let burdened = Steering::of(shared).burdened(views.len(), now);
-        let chosen = rule.choose_unburdened(&views, &burdened, self.front_end, self.fresh, urgent);
+        let chosen = rule.choose_unburdened(&views, &burdened, current, &self.succession, urgent);
         count(&marks.counts.steered, u64::from(chosen != usual));
         chosen
+    }
+
+    /// The group that takes clients' writes on a medium, as far as there is one yet.
+    fn front_end_on(&self, shared: &Shared, medium: Medium) -> usize {
+        match shared.medium(group_id(self.front_end)) == medium {
+            true => self.front_end,
+            false => self.front_ends_beside[medium.index()].unwrap_or(self.front_end),
+        }
     }
 
     /// A group takes clients' writes from now on.
     fn takes_over(&mut self, shared: &Shared, chosen: usize) {
         self.by_segments = false;
         self.fresh.take_if(|fresh| *fresh == chosen);
-        let medium = |group: usize| shared.medium(group_id(group));
-        let before = match medium(self.front_end) == medium(chosen) {
+        let medium = shared.medium(group_id(chosen));
+        let current = self.front_end_on(shared, medium);
+        if current != chosen {
+            let keeps_its_turn = self.who_keeps_a_turn(shared, medium);
+            self.succession.takes_over(chosen, |group| keeps_its_turn[group]);
+        }
+        let before = match medium == shared.medium(group_id(self.front_end)) {
             true => Some(std::mem::replace(&mut self.front_end, chosen)),
-            false => self.front_ends_beside[medium(chosen).index()].replace(chosen),
+            false => self.front_ends_beside[medium.index()].replace(chosen),
         };
         if before.is_some_and(|before| before != chosen) {
             count(&shared.totals.rotations, 1);
             shared.step("rotation", true);
         }
+    }
+
+    /// The groups that are the next front-ends though one takes over that is behind them in turn: they are being made ready, or will be when
+    /// what is emptied in them is given back. Those on other media are not passed over.
+    fn who_keeps_a_turn(&self, shared: &Shared, medium: Medium) -> Vec<bool> {
+        let released = self.views_when_released(shared);
+        let is_to_come = |group: usize| self.is_cleaned(group) || released[group].may_take_over();
+        let rotates = shared.policies.front_end.rotates();
+        let keeps = |group| shared.medium(group_id(group)) != medium || rotates && is_to_come(group);
+        (0..released.len()).map(keeps).collect()
     }
 
     /// A segment for a lane, if the rules allow one now; `to`: the group in which a lane of moves wants it.
@@ -534,7 +558,7 @@ impl Space {
             // Inside the group being cleaned (SWAN section 3.2); but a group without any free segment could never be
             // cleaned again, and then another one on its medium lends it the first, unless some are just being given back.
             Lane::Cleaning if self.evacuation.is_some() => {
-                let to = destination(&self.views(shared), self.front_end);
+                let to = destination(&self.views(shared), self.front_end, &self.succession);
                 if to.is_none() {
                     self.give_up_evacuation(shared);
                 }
