@@ -152,7 +152,7 @@ impl CleaningScope {
                 if ready && !view.starving {
                     // The next front-end is made as clean as it should be, then the one after it, so that cleaning never
                     // rests while it is behind; the others wait for their turn, so their garbage has time to grow.
-                    let wants = |&g: &usize| pays(g, worthless_percent) && self.still_to_free(&groups[g]) > 0;
+                    let wants = |&g: &usize| pays(g, worthless_percent) && self.still_to_free(&view.released[g]) > 0;
                     return back_ends().take(AHEAD).find(wants);
                 }
                 // Nobody can take over: whatever yields space soonest in rotation order, the front-end itself last.
@@ -169,19 +169,36 @@ impl CleaningScope {
     /// lets all back-ends be cleaned at once. Not more than two are, so that the others can be read undisturbed.)
     pub fn group_beside(self, rotation: RotationView, first: usize) -> Option<usize> {
         let CleaningScope::NextFrontEnd { one_at_a_time: false, .. } = self else { return None };
-        let groups = rotation.groups;
         let mut back_ends = rotation.back_ends();
         if back_ends.next() != Some(first) {
             return None;
         }
         let beside = back_ends.next()?;
-        let to_free = |g: usize| self.still_to_free(&groups[g]);
-        let both = Turn {
-            writable: groups[rotation.front_end].left() + groups[first].left() + to_free(first),
-            freed: groups[first].left() + groups[beside].left(),
-            to_free: to_free(first) + to_free(beside),
-        };
+        let to_free = |g: usize| self.still_to_free(&rotation.groups[g]);
+        let both = self.both_turns(rotation, (first, to_free(first)), beside);
         (to_free(first) > 0 && to_free(beside) > 0 && both.haste() >= 1.0).then_some(beside)
+    }
+
+    /// How much cleaning must hurry in a rotation, from 0 to 1, so that the next front-end is clean in time; `to_free`: what is still to be freed
+    /// there. The group after it counts too. Were there all the time as soon as the next one is clean, the other would be as full as clients
+    /// have left it when its turn begins, and all of that haste would be due at once.
+    pub fn haste_in_rotation(self, rotation: RotationView, to_free: impl Fn(usize) -> u32) -> f64 {
+        let mut back_ends = rotation.back_ends();
+        let Some(next) = back_ends.next() else { return 0.0 };
+        let (groups, to_free) = (rotation.groups, to_free(next));
+        let alone = Turn { writable: groups[rotation.front_end].left(), freed: groups[next].left(), to_free };
+        let both = back_ends.next().map_or(0.0, |after| self.both_turns(rotation, (next, to_free), after).haste());
+        alone.haste().max(both)
+    }
+
+    /// The turns of the next front-end, where so much is to be freed, and of the one after it, as one.
+    fn both_turns(self, rotation: RotationView, (next, to_free): (usize, u32), after: usize) -> Turn {
+        let RotationView { groups, front_end, .. } = rotation;
+        Turn {
+            writable: groups[front_end].left() + groups[next].left() + to_free,
+            freed: groups[next].left() + groups[after].left(),
+            to_free: to_free + self.still_to_free(&groups[after]),
+        }
     }
 }
 
@@ -272,6 +289,23 @@ mod tests {
         assert_eq!(rule.group_beside(rotation(&two, &Succession::behind(0, 2)), 1), None);
         let anywhere = CleaningScope::Anywhere { keep_percent: 2 };
         assert_eq!(anywhere.group_beside(rotation(&[group(1); 3], &Succession::behind(0, 3)), 1), None);
+    }
+
+    #[test]
+    fn it_hurries_for_the_group_after_the_next_one_too() {
+        let rule = CleaningScope::NextFrontEnd { worthless_percent: 95, target_percent: 30, one_at_a_time: false };
+        let haste = |free: &[u32]| {
+            let groups: Vec<_> = free.iter().map(|&free| group(free)).collect();
+            let succession = Succession::behind(0, groups.len());
+            let to_free = |g: usize| rule.still_to_free(&groups[g]);
+            rule.haste_in_rotation(rotation(&groups, &succession), to_free)
+        };
+        assert_eq!((haste(&[40, 30, 30]), haste(&[2, 30, 30])), (0.0, 0.0), "both are clean");
+        assert_eq!([30, 23, 16, 2].map(|free| haste(&[free, 30, 2])), [0.0, 0.5, 1.0, 1.0], "the other is full");
+        assert_eq!((haste(&[2, 30]), haste(&[2, 29])), (0.0, 1.0), "with two groups there is no other");
+        assert_eq!(haste(&[30]), 0.0);
+        let falls = |free: u32| haste(&[free, 20, 2]) >= haste(&[free + 1, 20, 2]);
+        assert!((2..99).all(falls) && haste(&[2, 20, 2]) == 1.0, "a slope");
     }
 
     #[test]

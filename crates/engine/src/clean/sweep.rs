@@ -3,6 +3,8 @@
 
 use std::rc::Rc;
 
+use cygnus_types::GroupId;
+
 use crate::clean::haste::Haste;
 use crate::clean::relocate::{Mover, Moving};
 use crate::clean::through::Through;
@@ -20,16 +22,21 @@ impl<'a> Sweep<'a> {
         Self { reactor }
     }
 
-    /// Has what can be moved be moved, stripe by stripe.
+    /// Has what can be moved be moved, stripe by stripe. A victim whose group comes to take the clients' writes meanwhile is left: what is in
+    /// their way there gives room later than the group that is to be cleaned now.
     pub(crate) async fn go_through(&self, seg: SegIx, moving: &Moving) -> Through {
         let _look = self.reactor.looks.begin();
         let (group, segment) = self.reactor.shared.segments.locate(seg);
         let (mut row, mut life) = (0, None);
+        let was_front_end = self.is_front_end(group);
         while self.reactor.shared.segments.live(seg) > 0 {
             let Ok(found) = Scanner::of(self.reactor).stripe_surely_at(group, segment, row, life).await else {
                 return Through::Part;
             };
             let Some(stripe) = found else { break };
+            if !was_front_end && self.is_front_end(group) {
+                return Through::Part;
+            }
             Haste::of(self.reactor).give_way_to_reads(group).await;
             moving.at_ease(Haste::of(self.reactor).has_time(group));
             let moved = Mover::of(self.reactor).move_stripe(&stripe, moving).await;
@@ -45,5 +52,11 @@ impl<'a> Sweep<'a> {
             life = Some(stripe.common.segment_seq);
         }
         Through::All
+    }
+
+    /// Whether groups take turns and it is this one's, as far as that is known here.
+    fn is_front_end(&self, group: GroupId) -> bool {
+        let rotates = self.reactor.shared.policies.front_end.rotates();
+        rotates && self.reactor.is_home() && self.reactor.home().space.borrow().is_front_end(group)
     }
 }

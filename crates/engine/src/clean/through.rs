@@ -7,7 +7,7 @@ use cygnus_types::{Lba, VolumeId};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Through {
     All,
-    /// The array stops, or there is no room.
+    /// The array stops, there is no room, or its group takes the clients' writes now.
     Part,
     /// To a block that cannot be read.
     UpTo(Unread),

@@ -37,7 +37,7 @@ impl CleaningTurn {
                 if freed >= TELLING {
                     let took = Nanos(now.since(since).0 / u64::from(freed));
                     let known = self.per_segment != Nanos::ZERO;
-                    self.per_segment = if known { Nanos((self.per_segment.0 * 3 + took.0) / 4) } else { took };
+                    self.per_segment = if known { Nanos((self.per_segment.0 + took.0) / 2) } else { took };
                     self.timed = Some((now, to_free));
                 }
             }
@@ -104,13 +104,13 @@ mod tests {
         assert_eq!(turn.writers_pace(0, 0), Nanos::ZERO);
         turn.goes_on(1, 60, 9, Nanos(1_000_000));
         turn.goes_on(1, 50, 9, Nanos(1_005_000));
-        assert_eq!((turn.per_segment, turn.began(1)), (Nanos(200), Some(7)));
+        assert_eq!((turn.per_segment, turn.began(1)), (Nanos(300), Some(7)));
         turn.goes_beside(2, 11);
         turn.goes_beside(2, 12);
         turn.goes_on(1, 50, 13, Nanos(1_005_050));
         assert_eq!((turn.group(), turn.began(2), turn.began(1)), (Some(1), Some(11), Some(7)));
         turn.goes_on(2, 10, 14, Nanos(1_005_100));
-        assert_eq!((turn.group(), turn.began(2), turn.per_segment), (Some(2), Some(11), Nanos(200)));
+        assert_eq!((turn.group(), turn.began(2), turn.per_segment), (Some(2), Some(11), Nanos(300)));
     }
 
     #[test]

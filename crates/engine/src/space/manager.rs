@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use cygnus_format::{GroupState, Layout, PROTECTION_PAGE_FRAMES, checkpoint_pages};
-use cygnus_policy::{GroupView, Policies, Succession, Turn, destination, left_for_writers};
+use cygnus_policy::{GroupView, Policies, RotationView, Succession, destination, left_for_writers};
 use cygnus_types::{GroupId, Medium, Nanos, ReactorId};
 
 use crate::autonomics::steering::Steering;
@@ -248,10 +248,15 @@ impl Space {
         self.releasing.retain(|seg| segs.binary_search(seg).is_err());
     }
 
+    /// Whether clients' writes go to a group.
+    pub(crate) fn is_front_end(&self, group: GroupId) -> bool {
+        self.front_end == group.index() || self.front_ends_beside.contains(&Some(group.index()))
+    }
+
     /// What a group is doing.
     pub(crate) fn role(&self, group: usize) -> GroupRole {
         match () {
-            () if self.front_end == group || self.front_ends_beside.contains(&Some(group)) => GroupRole::FrontEnd,
+            () if self.is_front_end(group_id(group)) => GroupRole::FrontEnd,
             () if self.is_cleaned(group) => GroupRole::Cleaning,
             () => GroupRole::BackEnd,
         }
@@ -349,9 +354,8 @@ impl Space {
         }
     }
 
-    /// How much cleaning must hurry in a group, from 0 to 1. In a rotation, so that the next front-end is clean in time: there is all the time
-    /// once it is, and not before only because the cleaner is still at work elsewhere, as in the group that has just become the
-    /// front-end.
+    /// How much cleaning must hurry in a group, from 0 to 1. In a rotation, so that the next front-ends are clean in time, whichever group
+    /// the cleaner is still at work in.
     pub(crate) fn haste(&self, shared: &Shared, group: GroupId) -> f64 {
         if self.is_starving() {
             return 1.0;
@@ -361,12 +365,12 @@ impl Space {
             let its = &released[group.index()];
             return policies.cleaning.haste(its, policies.pressure.mark(its.segments));
         }
-        let (Some(front_end), Some(next)) = (released.get(self.front_end), self.next(&released)) else { return 0.0 };
-        let to_free = match self.turn.group() == Some(next) {
+        let rotation = RotationView { groups: &released, front_end: self.front_end, succession: &self.succession };
+        let to_free = |next: usize| match self.turn.group() == Some(next) {
             true => self.turn.to_free(),
             false => policies.cleaning.still_to_free(&released[next]),
         };
-        Turn { writable: front_end.left(), freed: released[next].left(), to_free }.haste()
+        policies.cleaning.haste_in_rotation(rotation, to_free)
     }
 
     /// The group that comes behind the front-end.
