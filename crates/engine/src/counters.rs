@@ -9,7 +9,7 @@ pub(crate) struct MemberCounters {
     pub written: AtomicU64,
     pub cleaning_read: AtomicU64,
     pub scrub_read: AtomicU64,
-    /// Of what [`ReadTallies`](crate::read::tally::ReadTallies) has of the member: what its number's earlier holder did.
+    /// Of what [`ClientTallies`](crate::read::client_tally::ClientTallies) has of the member: what its number's earlier holder did.
     pub read_before: AtomicU64,
     pub trimmed: AtomicU64,
     /// Reads, and writes or flushes, that it answered with an error.

@@ -272,6 +272,6 @@ impl Reactor {
 
     /// Waits until so many more bytes may be dealt with. All background work shares one pace.
     pub(crate) async fn throttle(&self, bytes: u64) {
-        self.home().throttle.wait(&self.rt, self.shared.policies.background, &self.shared.reads, bytes).await;
+        self.home().throttle.wait(&self.rt, self.shared.policies.background, &self.shared.clients, bytes).await;
     }
 }

@@ -21,7 +21,7 @@ use crate::fault::Fault;
 use crate::hybrid::temperatures::Temperatures;
 use crate::log::{During, Log};
 use crate::lsa::{Controllers, MapRule};
-use crate::read::tally::ReadTallies;
+use crate::read::client_tally::ClientTallies;
 use crate::space::crew::Crew;
 use crate::space::grown::Grown;
 use crate::space::held::{Held, Usable};
@@ -88,7 +88,7 @@ pub(crate) struct Shared {
     /// Bytes put into stripes since the last checkpoint.
     pub since_checkpoint: AtomicU64,
     /// What clients' reads count, by reactor.
-    pub reads: ReadTallies,
+    pub clients: ClientTallies,
     groups: Grown<GroupShared>,
     /// Damaged segments that keep all that could give writers room; 0 while there is room.
     clogged: AtomicU32,
@@ -161,7 +161,7 @@ impl Shared {
             marks: parts.marks,
             admission: Admission::default(),
             since_checkpoint: AtomicU64::new(0),
-            reads: ReadTallies::new(parts.crew.reactors),
+            clients: ClientTallies::new(parts.crew.reactors),
             groups: Grown::new(MAX_GROUPS, parts.groups.into_iter().map(GroupShared::new)),
             clogged: AtomicU32::new(0),
             suspension: Suspension::new(),
@@ -255,7 +255,7 @@ impl Shared {
             let ix = layout.member(group, column).index();
             match ix < self.members.len() {
                 true => {
-                    self.members[ix].begin_anew(device, segments, durable, self.reads.bytes_from(MemberIx(ix as u16)))
+                    self.members[ix].begin_anew(device, segments, durable, self.clients.bytes_from(MemberIx(ix as u16)))
                 }
                 false => {
                     self.members.push(MemberShared::new(ix, Some(device), segments, durable, MemberErrors::default()))

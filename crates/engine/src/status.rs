@@ -370,7 +370,7 @@ impl<'a> Overview<'a> {
         let t = &self.reactor.shared.totals;
         Traffic {
             client_written: read(&t.client_written),
-            user_read: self.reactor.shared.reads.blocks(),
+            user_read: self.reactor.shared.clients.blocks(),
             relocated: read(&t.relocated),
             rehomed: read(&t.rehomed),
             promoted: read(&t.promoted),
@@ -537,7 +537,7 @@ impl<'a> Overview<'a> {
             capabilities: self.reactor.device_in_service(member).map(|dev| self.reactor.rt.capabilities(dev)),
             zones: self.reactor.device_in_service(member).and_then(|dev| self.reactor.rt.zone_counts(dev)),
             written: read(&state.counters.written),
-            read: self.reactor.shared.reads.bytes_from(member).saturating_sub(read(&state.counters.read_before)),
+            read: self.reactor.shared.clients.bytes_from(member).saturating_sub(read(&state.counters.read_before)),
             cleaning_read: read(&state.counters.cleaning_read),
             scrub_read: read(&state.counters.scrub_read),
             trimmed: read(&state.counters.trimmed),

@@ -12,7 +12,7 @@ use crate::counters::count;
 use crate::durable::answer::Answerer;
 use crate::error::VolumeError;
 use crate::reactor::Reactor;
-use crate::read::tally::{AnswerMark, Awaited};
+use crate::read::client_tally::Answer;
 use crate::volume_state::VolumeState;
 use crate::work::Work;
 
@@ -241,7 +241,7 @@ impl Volume {
     pub fn flush(&self) -> Work<'_, Result<(), VolumeError>> {
         Box::pin(async move {
             count(&self.reactor.shared.totals.flushes, 1);
-            let awaited = AnswerMark::new(self.reactor.shared.reads.of(self.reactor.rt.id()), Awaited::Flush);
+            let awaited = self.reactor.shared.clients.of(self.reactor.rt.id()).awaits(Answer::Flush);
             self.reactor.flush().await?;
             drop(awaited);
             let (lost, told) = (self.state.lost(), self.told.get());

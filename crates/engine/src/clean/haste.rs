@@ -66,7 +66,7 @@ impl<'a> Haste<'a> {
         let (shared, home) = (&self.reactor.shared, self.reactor.home());
         let is_filled = || home.space.borrow().is_filled_by_clients(shared, group);
         let is_written_to = !shared.policies.front_end.is_exclusive() || is_filled();
-        let (waits, do_wait) = shared.reads.waits(group, is_written_to);
+        let (waits, do_wait) = shared.clients.waits(group, is_written_to);
         let written = read(&shared.totals.client_written);
         (home.cleaning.clients.borrow_mut().look(group, self.reactor.rt.now(), waits, written), do_wait)
     }
@@ -96,7 +96,7 @@ impl<'a> Haste<'a> {
     /// Waits while clients read from the group, unless writers wait for space or soon would.
     pub(crate) async fn give_way_to_reads(&self, group: GroupId) {
         let begun = self.reactor.rt.now();
-        while self.reactor.shared.reads.under_way(group) > 0
+        while self.reactor.shared.clients.under_way(group) > 0
             && !self.do_writers_wait()
             && self.reactor.shared.admission.delay() == Nanos::ZERO
             && self.reactor.rt.now().since(begun) < self.longest_yield(group)

@@ -6,7 +6,7 @@ use cygnus_policy::Throttle;
 use cygnus_runtime::Runtime;
 use cygnus_types::Nanos;
 
-use crate::read::tally::ReadTallies;
+use crate::read::client_tally::ClientTallies;
 
 /// How often the pace is decided on.
 const INTERVAL: Nanos = Nanos::millis(100);
@@ -63,12 +63,12 @@ impl Default for ThrottleState {
 
 impl ThrottleState {
     /// Waits until so many more bytes may be dealt with.
-    pub(crate) async fn wait(&self, rt: &Runtime, rule: Throttle, reads: &ReadTallies, bytes: u64) {
+    pub(crate) async fn wait(&self, rt: &Runtime, rule: Throttle, clients: &ClientTallies, bytes: u64) {
         let now = rt.now();
         let span = now.since(self.since.get());
         if span >= INTERVAL {
             let done = (self.done.replace(0) as f64 / span.as_secs_f64()) as u64;
-            self.rate.set(rule.next(self.rate.get(), done, self.p99_since(reads.waited())));
+            self.rate.set(rule.next(self.rate.get(), done, self.p99_since(clients.waited())));
             self.since.set(now);
         }
         self.done.set(self.done.get() + bytes);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn one_in_a_hundred_may_be_slow() {
-        let (tallies, throttle) = (ReadTallies::new(1), ThrottleState::default());
+        let (tallies, throttle) = (ClientTallies::new(1), ThrottleState::default());
         let tally = tallies.of(ReactorId(0));
         for _ in 0..99 {
             tally.waited(Nanos::micros(100));

@@ -14,7 +14,7 @@ use cygnus_types::Acknowledged;
 use crate::error::VolumeError;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::read::tally::{AnswerMark, Awaited};
+use crate::read::client_tally::Answer;
 use crate::write::replicate::Replicator;
 
 /// Lets answers wait: see the module's text.
@@ -38,18 +38,14 @@ impl Answerer {
             Acknowledged::Durable => {
                 // A flush would bring everything to the members too, but only one goes on at a time.
                 self.reactor.unless_suspended(self.written()).await??;
-                let _awaited = self.awaited(Awaited::Flush);
+                let _awaited = self.reactor.shared.clients.of(self.reactor.rt.id()).awaits(Answer::Flush);
                 self.reactor.flush().await
             }
         }
     }
 
-    fn awaited(&self, what: Awaited) -> AnswerMark<'_> {
-        AnswerMark::new(self.reactor.shared.reads.of(self.reactor.rt.id()), what)
-    }
-
     async fn written(&self) -> Result<(), VolumeError> {
-        let _awaited = self.awaited(Awaited::Write);
+        let _awaited = self.reactor.shared.clients.of(self.reactor.rt.id()).awaits(Answer::Write);
         self.reactor.answering.next_round(&self.reactor.rt, || self.clone().round()).await
     }
 

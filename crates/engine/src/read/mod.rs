@@ -1,5 +1,6 @@
 //! The way of a read: from memory, from a device, or from the other columns; and how stripes are read back.
 
+pub(crate) mod client_tally;
 pub(crate) mod columns;
 pub(crate) mod delivered;
 pub(crate) mod got;
@@ -12,4 +13,3 @@ pub(crate) mod reconstruct;
 pub(crate) mod runs;
 pub(crate) mod scan;
 pub(crate) mod slow;
-pub(crate) mod tally;

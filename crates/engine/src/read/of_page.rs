@@ -114,7 +114,7 @@ impl<'a> OfPage<'a> {
         let Some(dev) = reactor.device_holding(member, place.segment) else { return Err(Miss::Absent) };
         let _mark = ReadMark::new(reactor, place.group);
         let offset = reactor.shared.layout.geometry().device_offset(place.segment.0, place.row);
-        reactor.shared.reads.of(reactor.rt.id()).read_from(member, self.blocks * BLOCK);
+        reactor.shared.clients.of(reactor.rt.id()).read_from(member, self.blocks * BLOCK);
         // Memory of its own: a device that is late may keep hold of it.
         let buf = reactor.rt.alloc(self.blocks * BLOCK);
         let mut op = reactor.rt.read(dev, offset, buf.full());

@@ -36,7 +36,7 @@ impl Reactor {
         into: BufSlice,
     ) -> Result<BufSlice, VolumeError> {
         let _look = self.looks.begin();
-        self.shared.reads.of(self.rt.id()).asked_for(into.len() / BLOCK);
+        self.shared.clients.of(self.rt.id()).asked_for(into.len() / BLOCK);
         if let Some(promoter) = Promoter::of(self, volume) {
             promoter.is_read(volume, lba, (into.len() / BLOCK) as u64);
         }
@@ -149,7 +149,7 @@ impl Reactor {
         let Some(dev) = self.device_holding(member, place.segment) else { return Err(Miss::Absent) };
         let _mark = ReadMark::new(self, place.group);
         let offset = self.shared.layout.geometry().device_offset(place.segment.0, place.row);
-        self.shared.reads.of(self.rt.id()).read_from(member, BLOCK);
+        self.shared.clients.of(self.rt.id()).read_from(member, BLOCK);
         // Into memory of its own, of which a device that is late may keep hold.
         let buf = self.rt.alloc(BLOCK);
         let mut op = self.rt.read(dev, offset, buf.full());

@@ -75,7 +75,7 @@ impl Reactor {
                     return None;
                 }
                 let buf = self.rt.alloc(blocks * BLOCK);
-                self.shared.reads.of(self.rt.id()).read_from(member, blocks * BLOCK);
+                self.shared.clients.of(self.rt.id()).read_from(member, blocks * BLOCK);
                 let op = self.rt.read(dev, offset, buf.full());
                 Some((buf, op))
             })
@@ -168,14 +168,14 @@ pub(crate) struct ReadMark(Rc<Reactor>, GroupId);
 
 impl ReadMark {
     pub(crate) fn new(reactor: &Rc<Reactor>, group: GroupId) -> Self {
-        reactor.shared.reads.of(reactor.rt.id()).begins(group);
+        reactor.shared.clients.of(reactor.rt.id()).begins(group);
         Self(reactor.clone(), group)
     }
 }
 
 impl Drop for ReadMark {
     fn drop(&mut self) {
-        self.0.shared.reads.of(self.0.rt.id()).ends(self.1);
+        self.0.shared.clients.of(self.0.rt.id()).ends(self.1);
     }
 }
 

@@ -100,7 +100,7 @@ impl Runs<'_> {
             elsewhere = Box::pin(runs.finish_all(earlier)).await?;
         }
         elsewhere.extend(runs.finish(last).await?);
-        reactor.shared.reads.of(reactor.rt.id()).waited(reactor.rt.now().since(begun));
+        reactor.shared.clients.of(reactor.rt.id()).waited(reactor.rt.now().since(begun));
         Ok(if elsewhere.is_empty() { into } else { runs.gathered(&elsewhere) })
     }
 
@@ -179,7 +179,7 @@ impl Runs<'_> {
         let offset = reactor.shared.layout.geometry().device_offset(run.place.segment.0, run.place.row);
         match self.device_to_read(&run.place, member, offset, run.blocks) {
             Some(dev) => {
-                reactor.shared.reads.of(reactor.rt.id()).read_from(member, run.blocks * BLOCK);
+                reactor.shared.clients.of(reactor.rt.id()).read_from(member, run.blocks * BLOCK);
                 Source::Own(OwnColumn {
                     // Before it is: what it does not include itself.
                     asked: Rehomer::of(reactor).map(|rehomer| rehomer.asks(dev, group)),

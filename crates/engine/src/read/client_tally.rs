@@ -10,7 +10,7 @@ use crate::clean::throttle::{STEPS, step_of};
 
 /// The tally of one reactor, apart from those of others by two cache lines, since processors fetch lines in pairs.
 #[repr(align(128))]
-pub(crate) struct ReadTally {
+pub(crate) struct ClientTally {
     /// Blocks that clients asked for.
     blocks: AtomicU64,
     /// Bytes of that asked of each member.
@@ -24,7 +24,7 @@ pub(crate) struct ReadTally {
 
 /// An answer that clients get when devices have done something.
 #[derive(Clone, Copy)]
-pub(crate) enum Awaited {
+pub(crate) enum Answer {
     /// To a write: members have it.
     Write,
     /// To a flush: all that was written is durable.
@@ -60,7 +60,7 @@ fn step(counter: &AtomicU32) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-impl ReadTally {
+impl ClientTally {
     fn new() -> Self {
         Self {
             blocks: AtomicU64::new(0),
@@ -96,12 +96,10 @@ impl ReadTally {
         step(&self.groups[group.index()].ended);
     }
 
-    fn answer_is_awaited(&self, what: Awaited) {
-        step(&self.answers[what as usize].begun);
-    }
-
-    fn answered(&self, what: Awaited) {
-        step(&self.answers[what as usize].ended);
+    /// A client waits for an answer for as long as there is the mark.
+    pub(crate) fn awaits(&self, answer: Answer) -> AnswerMark<'_> {
+        step(&self.answers[answer as usize].begun);
+        AnswerMark { tally: self, answer }
     }
 
     /// The waits that meet with cleaning in a group: for its reads, for flushes, which are of all devices, and for writes if these go there.
@@ -113,33 +111,26 @@ impl ReadTally {
 
 /// Counts an answer that a client waits for while it lasts, so that cleaning hurries less.
 pub(crate) struct AnswerMark<'a> {
-    tally: &'a ReadTally,
-    what: Awaited,
-}
-
-impl<'a> AnswerMark<'a> {
-    pub(crate) fn new(tally: &'a ReadTally, what: Awaited) -> Self {
-        tally.answer_is_awaited(what);
-        Self { tally, what }
-    }
+    tally: &'a ClientTally,
+    answer: Answer,
 }
 
 impl Drop for AnswerMark<'_> {
     fn drop(&mut self) {
-        self.tally.answered(self.what);
+        step(&self.tally.answers[self.answer as usize].ended);
     }
 }
 
 /// The tallies of all reactors.
-pub(crate) struct ReadTallies(Box<[ReadTally]>);
+pub(crate) struct ClientTallies(Box<[ClientTally]>);
 
-impl ReadTallies {
+impl ClientTallies {
     pub(crate) fn new(reactors: usize) -> Self {
-        Self((0..reactors).map(|_| ReadTally::new()).collect())
+        Self((0..reactors).map(|_| ClientTally::new()).collect())
     }
 
     /// The one that a reactor writes, and nobody else.
-    pub(crate) fn of(&self, reactor: ReactorId) -> &ReadTally {
+    pub(crate) fn of(&self, reactor: ReactorId) -> &ClientTally {
         &self.0[usize::from(reactor.0)]
     }
 
@@ -177,7 +168,7 @@ mod tests {
 
     #[test]
     fn sums_are_over_all_reactors() {
-        let tallies = ReadTallies::new(2);
+        let tallies = ClientTallies::new(2);
         tallies.of(ReactorId(0)).asked_for(3);
         tallies.of(ReactorId(1)).asked_for(4);
         tallies.of(ReactorId(0)).read_from(MemberIx(7), 4096);
@@ -192,12 +183,12 @@ mod tests {
 
     #[test]
     fn cleaning_meets_with_flushes_and_with_what_goes_to_its_group() {
-        let tallies = ReadTallies::new(2);
+        let tallies = ClientTallies::new(2);
         let [here, there] = [GroupId(1), GroupId(2)];
         tallies.of(ReactorId(0)).begins(there);
-        let write = AnswerMark::new(tallies.of(ReactorId(1)), Awaited::Write);
+        let write = tallies.of(ReactorId(1)).awaits(Answer::Write);
         assert_eq!((tallies.waits(here, false), tallies.waits(here, true)), ((0, false), (1, true)));
-        let flush = AnswerMark::new(tallies.of(ReactorId(0)), Awaited::Flush);
+        let flush = tallies.of(ReactorId(0)).awaits(Answer::Flush);
         assert_eq!((tallies.waits(here, false), tallies.waits(there, true)), ((1, true), (3, true)));
         drop((write, flush));
         assert_eq!((tallies.waits(here, true), tallies.waits(there, true)), ((2, false), (3, true)));
@@ -205,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_begins_wraps_around_and_is_still_under_way() {
-        let tallies = ReadTallies::new(1);
+        let tallies = ClientTallies::new(1);
         let reads = &tallies.0[0].groups[0];
         reads.begun.store(u32::MAX, Ordering::Relaxed);
         reads.ended.store(u32::MAX, Ordering::Relaxed);
