@@ -37,6 +37,10 @@ pub struct CleaningView<'a> {
 /// Groups of the rotation that are kept clean: the next front-end and the one after it.
 const AHEAD: usize = 2;
 
+/// Segments beyond the reserve that a group has at least when its turn ends, however small it is: one for clients, and one for what moves out of
+/// the way of contention, which leaves them theirs.
+const FOR_WRITERS: u32 = 2;
+
 /// Rule for the group that is cleaned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CleaningScope {
@@ -89,7 +93,7 @@ impl CleaningScope {
             }
             CleaningScope::NextFrontEnd { target_percent, .. } => {
                 let target = u64::from(group.segments) * u64::from(target_percent) / 100;
-                (target as u32).max(group.reserve + 1).min(group.segments).saturating_sub(group.free)
+                (target as u32).max(group.reserve + FOR_WRITERS).min(group.segments).saturating_sub(group.free)
             }
         }
     }
