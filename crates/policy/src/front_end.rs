@@ -160,8 +160,8 @@ impl FrontEnd {
             .or_else(|| self.choose(groups, current, succession, urgent))
     }
 
-    /// The group from which the next client segment is taken, given the present front-end and in what order groups take over. `None`: no group has room enough, so writers wait for the cleaner; with `urgent`, when they
-    /// have waited long, any room is enough.
+    /// The group from which the next client segment is taken, given the present front-end and in what order groups take over. `None`: no group
+    /// has room enough, so writers wait for the cleaner; with `urgent`, when they have waited long, any room is enough.
     pub fn choose(self, groups: &[GroupView], current: usize, succession: &Succession, urgent: bool) -> Option<usize> {
         let emptiest = |may: &dyn Fn(usize) -> bool| {
             let writable = (0..groups.len()).filter(|&g| groups[g].writable() && may(g));
