@@ -121,7 +121,7 @@ impl Sweep {
         self.list.iter().chain(&self.grid)
     }
 
-    /// All runs of it, each checked, in order: the last key of the grid changes fastest, then the seed, then the array.
+    /// All runs of it, each checked, in order: the array changes fastest, then the seed, then the keys from the last one on.
     ///
     /// `base` is the text of the scenario, `file` what it is called.
     ///
@@ -227,7 +227,12 @@ impl Sweep {
         let mut known = BTreeMap::new();
         for run in runs {
             if let Some(twin) = known.insert(&run.id, run) {
-                let message = format!("two runs are the same: {twin}; and {run}: take one of the values out");
+                let remedy = if twin.values == run.values {
+                    "take one of the values out".into()
+                } else {
+                    format!("what differs says nothing to {}: sweep the array of which it does by itself", run.array())
+                };
+                let message = format!("two runs are the same: {twin}; and {run}: {remedy}");
                 return Err(SweepError::new(&self.file, message));
             }
         }

@@ -101,6 +101,11 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         ("scenario = \"base\"\nseeds = [1, 1]\n", "sweep.toml: two runs are the same"),
         (
+            "scenario = \"base\"\n[grid]\narray.raid5.drives = [5, 6]\n",
+            "sweep.toml: two runs are the same: array.raid5.drives = 5, array raid0, seed 1; and array.raid5.drives = 6, array raid0, \
+             seed 1: what differs says nothing to raid0",
+        ),
+        (
             "scenario = \"base\"\n[grid]\nname = [\"a\"]\n[list]\nname = [\"b\"]\n",
             "sweep.toml:3:1: name is varied twice",
         ),
