@@ -1,6 +1,7 @@
 //! A sweep's file, and the runs that follow from it.
 
 use super::SweepError;
+use super::identity::Traces;
 use super::key::put;
 use super::run::SweepRun;
 use super::values::{Tree, Varied};
@@ -146,13 +147,13 @@ impl Sweep {
         if points.len().saturating_mul(seeds.len()).saturating_mul(arrays) > MOST_RUNS {
             return Err(self.too_many());
         }
-        let mut runs = Vec::new();
+        let (mut runs, mut traces) = (Vec::new(), Traces::default());
         for point in points {
             let scenarios = self.scenarios(file, &base, &varied, &point)?;
             for &seed in &seeds {
                 runs.extend(scenarios.iter().map(|scenario| {
                     let values = varied.iter().zip(&point).map(|(one, &n)| (one.key.clone(), one.values[n].clone()));
-                    SweepRun::new(scenario.clone(), seed, values.collect())
+                    SweepRun::new(scenario.clone(), seed, values.collect(), &mut traces)
                 }));
             }
         }
