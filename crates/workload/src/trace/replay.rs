@@ -119,6 +119,12 @@ impl ReplayConfig {
         if self.depth.is_some_and(|depth| depth > MOST_AT_ONCE) {
             return wrong(&format!("depth is at most {MOST_AT_ONCE}"));
         }
+        if self.closed_loop && self.speed != real_time() {
+            return wrong("speed: in a closed loop requests have no times; take out speed or closed-loop");
+        }
+        if self.duration.is_some_and(|duration| duration <= self.ramp) {
+            return wrong("duration: must be longer than ramp, which is part of it");
+        }
         if volume_size < SECTOR {
             return Err(WorkloadError::Volume { name, needs: ByteSize(SECTOR), volume: ByteSize(volume_size) });
         }
@@ -476,6 +482,18 @@ mod tests {
         let error = replay(trace, "volumes = [2]").err().unwrap();
         assert!(error.ends_with("name some of its own, 1, 3"), "{error}");
         assert!(replay(trace, "requests = 0").err().unwrap().contains("requests are at least 1"));
+    }
+
+    #[test]
+    fn settings_that_contradict_one_another_are_refused() {
+        for (settings, words) in [
+            ("duration = \"0s\"", "duration: must be longer than ramp"),
+            ("duration = \"1s\"\nramp = \"1s\"", "duration: must be longer than ramp"),
+            ("closed-loop = true\nspeed = 2", "speed: in a closed loop"),
+        ] {
+            let error = replay("5,h,1,Write,0,4096,1\n", settings).err().unwrap();
+            assert!(error.contains(words), "{settings}: {error}");
+        }
     }
 
     #[test]
