@@ -148,16 +148,19 @@ fn numbers(outcome: &Outcome) -> Vec<String> {
     for kind in KINDS {
         cells.extend(of_kind(outcome, kind));
     }
-    let shares = [
-        outcome.throughput_variation_milli,
+    // A quotient of nothing is none.
+    let quotient = |milli: u64| if milli == 0 { String::new() } else { fixed(milli) };
+    let amplifications = [
         outcome.array_write_amplification_milli,
         outcome.cleaning_amplification_milli,
         outcome.drive_write_amplification_milli,
     ];
-    cells.extend(shares.map(fixed));
+    cells.push(fixed(outcome.throughput_variation_milli));
+    cells.extend(amplifications.map(quotient));
     let counts: [&dyn Display; 2] = [&outcome.rotations, &outcome.victims];
     cells.extend(counts.map(ToString::to_string));
-    cells.extend([outcome.victim_valid_milli, outcome.cpu_milli, outcome.busiest_core_milli].map(fixed));
+    cells.push(if outcome.victims > 0 { fixed(outcome.victim_valid_milli) } else { String::new() });
+    cells.extend([outcome.cpu_milli, outcome.busiest_core_milli].map(fixed));
     cells
 }
 

@@ -187,6 +187,15 @@ fn rows_are_found_again_and_halves_of_rows_are_not() {
     );
     assert!(of(&good, "write_p99_999_us").parse::<f64>().unwrap() >= of(&good, "write_p50_us").parse::<f64>().unwrap());
 
+    let quotients =
+        ["array_write_amplification", "drive_write_amplification", "victims_valid"].map(|name| of(&good, name));
+    assert_eq!(
+        quotients[1..],
+        ["", ""],
+        "drives without flash, and no segments: a mean over rows takes a 0 for a number"
+    );
+    assert!(quotients[0].parse::<f64>().unwrap() >= 1.0, "{}", quotients[0]);
+
     let text = format!("{}\n{bad}\n{good}\n", rows.header());
     let (done, whole) = rows.read(&text, &runs).unwrap();
     assert_eq!((done.into_iter().collect::<Vec<_>>(), whole), (vec![(1, good.clone())], text.len()));
