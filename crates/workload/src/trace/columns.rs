@@ -140,12 +140,21 @@ impl Columns {
         self.size.is_none()
     }
 
+    /// The cells of a line. Of its separators the first one is taken that makes enough of them: a comma may stand in a cell,
+    /// as in a device's 8,0.
+    fn cells<'a>(&self, line: &'a str) -> Vec<&'a str> {
+        let always = self.time.max(self.op).max(self.offset);
+        let last = always.max(self.size.unwrap_or(0)).max(self.volume.unwrap_or(0));
+        let enough = |cells: &Vec<&str>| cells.len() > last;
+        let split = |separator| line.split(separator).map(str::trim).collect();
+        let separators = [',', ';', '\t'].into_iter().filter(|separator| line.contains(*separator));
+        let mut ways = separators.map(split).chain(std::iter::once_with(|| line.split_ascii_whitespace().collect()));
+        let first = ways.next().unwrap_or_default();
+        if enough(&first) { first } else { ways.find(enough).unwrap_or(first) }
+    }
+
     pub(super) fn parse(&self, line: &str) -> Result<Option<Record>, LineError> {
-        let separator = [',', ';', '\t'].into_iter().find(|separator| line.contains(*separator));
-        let cells: Vec<&str> = match separator {
-            Some(separator) => line.split(separator).map(str::trim).collect(),
-            None => line.split_ascii_whitespace().collect(),
-        };
+        let cells = self.cells(line);
         let cell = |column: usize| {
             let missing = LineError::Columns { wanted: column.saturating_add(1), got: cells.len() };
             cells.get(column).map(|cell| cell.trim_matches('"')).ok_or(missing)
@@ -197,6 +206,8 @@ mod tests {
             ("time=0:us,op=1:R,offset=2", "5 Read 8192", (5000, Kind::Read, 8192, 4096, 0)),
             ("time=0:us,op=1:R,offset=2", "5 2a 8192", (5000, Kind::Write, 8192, 4096, 0)),
             ("time=0:ns,op=1:1,offset=2", "5 1 8192", (5, Kind::Read, 8192, 4096, 0)),
+            ("time=1,op=0,offset=3", "W\t1.5\ta,b\t512", (1_500_000_000, Kind::Write, 512, 4096, 0)),
+            ("time=3,op=6,offset=7:sectors", "8,0 1 1 1.5 62 Q W 8 + 8", (1_500_000_000, Kind::Write, 4096, 4096, 0)),
             ("op=0,time=1,offset=2,size=3", "\"W\",\"1\",\"512\",\"512\"", (1_000_000_000, Kind::Write, 512, 512, 0)),
         ];
         for (columns, line, expect) in cases {
