@@ -22,18 +22,24 @@ def find(binary=None):
     return os.path.abspath(found)
 
 
-def ask(binary, arguments):
-    """Runs ``cygnus ARGUMENTS --json`` and gives its answer as a dictionary.
+def ask(binary, arguments, wanted):
+    """Runs ``cygnus ARGUMENTS --json`` and gives its answer as a dictionary, which has a member ``wanted``.
 
     Raises CygnusError if there is none. A sweep some of whose runs failed has one.
     """
-    done = subprocess.run([binary, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        done = subprocess.run([binary, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    except OSError as error:
+        raise CygnusError(f"{binary} cannot be run: {error.strerror}") from error
     try:
         answer = json.loads(done.stdout)
     except json.JSONDecodeError:
-        raise CygnusError(done.stderr.strip() or f"{binary}: ended with {done.returncode} and no answer") from None
-    if "error" in answer:
+        answer = None
+    if isinstance(answer, dict) and "error" in answer:
         raise CygnusError(answer["error"])
+    if not isinstance(answer, dict) or wanted not in answer:
+        said = done.stderr.strip() or f"it ended with {done.returncode} and no answer"
+        raise CygnusError(f"{binary} is no cygnus that has sweeps, or one too old for this package: {said}")
     return answer
 
 
@@ -47,5 +53,11 @@ def toml(value):
         return "{ " + ", ".join(f"{json.dumps(key)} = {toml(one)}" for key, one in value.items()) + " }"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(toml(one) for one in value) + "]"
-    # A number, of numpy too.
-    return repr(value.item() if hasattr(value, "item") else value)
+    if isinstance(value, os.PathLike):
+        return toml(os.fspath(value))
+    # A number, or what numpy has for one, a truth or a text.
+    if hasattr(value, "item"):
+        return toml(value.item())
+    if isinstance(value, (int, float)):
+        return repr(value)
+    raise TypeError(f"{value!r} is no value of a scenario: write a number, a text, True or False, a list or a dictionary of such")

@@ -9,6 +9,10 @@ import pandas
 from . import _command
 
 
+#: Columns that hold text, whatever it looks like.
+_TEXTS = ("id", "version", "array", "drive", "error")
+
+
 def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=None, binary=None):
     """Runs a sweep and returns its rows as a pandas frame: those of ``cygnus lab sweep``, in the same order.
 
@@ -21,8 +25,8 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
     ray:    True, or the address of a Ray cluster: the runs are spread over it, each on one of its processors
     binary: the program; else ``$CYGNUS``, else ``cygnus`` in the path
 
-    Raises TypeError if ``vary`` is no dictionary of lists, CygnusError with the program's words if the sweep makes no sense or its rows cannot be written. Runs that fail are
-    told as a warning, and in the column ``error``.
+    Raises TypeError if ``vary`` is no dictionary of lists or ``seeds`` no number, CygnusError with the program's words if the sweep
+    makes no sense or its rows cannot be written. Runs that fail are told as a warning, and in the column ``error``.
     """
     if ray and files is not None:
         raise ValueError("files= leaves the files of runs on this machine: leave out ray=")
@@ -31,6 +35,8 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
     for key, values in _varied(vary):
         arguments += ["--vary", f"{key}=" + ",".join(_command.toml(value) for value in values)]
     if seeds is not None:
+        if isinstance(seeds, bool) or not hasattr(seeds, "__index__"):
+            raise TypeError(f"seeds says how many, counted from 1, and not {seeds!r}: a sweep file may name them, seeds = [1, 7]")
         arguments += ["--seeds", str(seeds)]
     with tempfile.TemporaryDirectory(prefix="cygnus-lab-") as scratch:
         rows = os.fspath(out) if out is not None else os.path.join(scratch, "rows.csv")
@@ -44,8 +50,9 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
         if files is not None:
             last += ["--files", os.fspath(files)]
         # After Ray all rows are there, and are only put in order.
-        answer = _command.ask(program, ["lab", "sweep", *last])
-        frame = pandas.read_csv(rows, dtype={"id": str, "version": str, "error": str})
+        answer = _command.ask(program, ["lab", "sweep", *last], "failed")
+        # Only what is empty is missing: a drive may be "null", and an array's name be NA or 007.
+        frame = pandas.read_csv(rows, dtype=dict.fromkeys(_TEXTS, str), keep_default_na=False, na_values=[""])
     if answer["failed"]:
         warnings.warn(f"{answer['failed']} of {answer['runs']} runs failed: see the column error", stacklevel=2)
     return frame

@@ -5,9 +5,11 @@ import pathlib
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 import cygnus_lab
+from cygnus_lab import _command
 
 
 def test_a_sweep_is_a_frame_of_the_same_rows(here):
@@ -43,6 +45,38 @@ def test_what_is_no_list_of_values_is_refused_in_words(here):
             cygnus_lab.sweep(here / "small.toml", vary=vary)
     with pytest.raises(TypeError, match="vary is a dictionary"):
         cygnus_lab.sweep(here / "small.toml", vary=["workload.fio.0.depth=1"])
+
+
+def test_texts_that_look_like_nothing_stay_what_they_are(here):
+    text = (here / "small.toml").read_text()
+    (here / "small.toml").write_text(text.replace('preset = "raid0"', 'name = "NA"\npreset = "raid0"'))
+    frame = cygnus_lab.sweep(here / "small.toml", vary={"workload.fio.0.name": ["null", "None"]})
+    assert list(frame["array"]) == ["NA", "log-raid"] * 2 and set(frame["drive"]) == {"null"}
+    assert list(frame["workload.fio.0.name"]) == ["null", "null", "None", "None"]
+    assert frame["makespan_s"].isna().all() and frame["error"].isna().all(), "what is empty is missing"
+    one = text.replace('[[array]]\npreset = "log-raid"\nraid = "2+1"\nsegment = "1MiB"\n', "")
+    (here / "small.toml").write_text(one.replace('preset = "raid0"', 'name = "007"\npreset = "raid0"'))
+    assert list(cygnus_lab.sweep(here / "small.toml")["array"]) == ["007"]
+
+
+def test_values_are_numbers_texts_and_paths(here):
+    assert _command.toml(numpy.array([1, 2])[0]) == "1" and _command.toml(numpy.bool_(True)) == "true"
+    assert _command.toml([pathlib.Path("a b/c.csv"), "x", False]) == '["a b/c.csv", "x", false]'
+    for odd in (None, {1}, object()):
+        with pytest.raises(TypeError, match="is no value of a scenario"):
+            cygnus_lab.sweep(here / "small.toml", vary={"workload.fio.0.name": [odd]})
+    for odd in ([1, 7], True, "3"):
+        with pytest.raises(TypeError, match="seeds says how many"):
+            cygnus_lab.sweep(here / "small.toml", seeds=odd)
+
+
+def test_programs_that_are_no_cygnus_or_an_old_one_are_named(here):
+    program = here / "other"
+    for text in ("#!/bin/sh\necho 'unrecognized subcommand' >&2; exit 2\n", "#!/bin/sh\necho '{}'\n", "\x7fELF, or not"):
+        program.write_text(text)
+        program.chmod(0o755)
+        with pytest.raises(cygnus_lab.CygnusError, match="other (is no cygnus that has sweeps|cannot be run)"):
+            cygnus_lab.sweep(here / "small.toml", binary=program)
 
 
 def test_ray_that_is_not_installed_is_named(here, monkeypatch):

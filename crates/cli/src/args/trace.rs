@@ -50,7 +50,7 @@ pub struct ReadArgs {
     pub format: Option<Format>,
     /// Any text with columns, counted from 0: time, op, offset, and perhaps size and volume
     ///
-    /// Columns are separated by commas, semicolons, tabs or blanks. Behind a column may stand its unit: time=0:us (s if not given, ms, us, 100ns, ns), offset=4:sectors (bytes if not given, sectors, blocks of 4096). op is a word or letter for reads and writes; op=3:1 says what stands there for a read, and all else is a write. Without size each request is of 4096 bytes.
+    /// Columns are separated by commas, semicolons, tabs or blanks. Behind a column may stand its unit: time=0:us (s if not given, ms, us, 100ns, ns), offset=4:sectors (bytes if not given, sectors, blocks of 4096). op is a word or letter for reads and writes; op=3:1 says what stands there for a read, and all else is a write, but for words and letters that everybody knows. Without size each request is of 4096 bytes.
     #[arg(long, value_name = "time=N,op=N,...", conflicts_with = "format")]
     pub columns: Option<Columns>,
     /// How many lines that are no requests may be skipped before the file is refused: a number, or 'all'

@@ -39,6 +39,8 @@ fn assumed(requests: u64) -> String {
 struct SkippedLines {
     count: u64,
     first: Vec<SkippedLine>,
+    #[serde(skip)]
+    sentence: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -50,24 +52,13 @@ struct SkippedLine {
 impl From<&Skipped> for SkippedLines {
     fn from(skipped: &Skipped) -> Self {
         let line = |bad: &BadLine| SkippedLine { line: bad.line, reason: bad.reason.to_string() };
-        Self { count: skipped.count, first: skipped.first.iter().map(line).collect() }
+        Self { count: skipped.count, first: skipped.first.iter().map(line).collect(), sentence: format!("{skipped}\n") }
     }
 }
 
 impl SkippedLines {
     /// A sentence, or nothing.
     fn text(&self) -> String {
-        if self.count == 0 {
-            return String::new();
-        }
-        let lines = if self.count == 1 { "line was" } else { "lines were" };
-        let mut text = format!("{} {lines} no requests and skipped", self.count);
-        for (index, SkippedLine { line, reason }) in self.first.iter().enumerate() {
-            text.push_str(&format!("{} line {line}: {reason}", if index == 0 { ":" } else { ";" }));
-        }
-        if self.count > self.first.len() as u64 {
-            text.push_str("; ...");
-        }
-        text + "\n"
+        if self.count == 0 { String::new() } else { self.sentence.clone() }
     }
 }

@@ -1,6 +1,7 @@
 //! A sweep's file, and the runs that follow from it.
 
 use super::SweepError;
+use super::identity::Traces;
 use super::key::put;
 use super::run::SweepRun;
 use super::values::{Tree, Varied};
@@ -121,7 +122,7 @@ impl Sweep {
         self.list.iter().chain(&self.grid)
     }
 
-    /// All runs of it, each checked, in order: the last key of the grid changes fastest, then the seed, then the array.
+    /// All runs of it, each checked, in order: the array changes fastest, then the seed, then the keys from the last one on.
     ///
     /// `base` is the text of the scenario, `file` what it is called.
     ///
@@ -146,13 +147,13 @@ impl Sweep {
         if points.len().saturating_mul(seeds.len()).saturating_mul(arrays) > MOST_RUNS {
             return Err(self.too_many());
         }
-        let mut runs = Vec::new();
+        let (mut runs, mut traces) = (Vec::new(), Traces::default());
         for point in points {
             let scenarios = self.scenarios(file, &base, &varied, &point)?;
             for &seed in &seeds {
                 runs.extend(scenarios.iter().map(|scenario| {
                     let values = varied.iter().zip(&point).map(|(one, &n)| (one.key.clone(), one.values[n].clone()));
-                    SweepRun::new(scenario.clone(), seed, values.collect())
+                    SweepRun::new(scenario.clone(), seed, values.collect(), &mut traces)
                 }));
             }
         }
@@ -227,7 +228,12 @@ impl Sweep {
         let mut known = BTreeMap::new();
         for run in runs {
             if let Some(twin) = known.insert(&run.id, run) {
-                let message = format!("two runs are the same: {twin}; and {run}: take one of the values out");
+                let remedy = if twin.values == run.values {
+                    "take one of the values out".into()
+                } else {
+                    format!("what differs says nothing to {}: sweep the array of which it does by itself", run.array())
+                };
+                let message = format!("two runs are the same: {twin}; and {run}: {remedy}");
                 return Err(SweepError::new(&self.file, message));
             }
         }

@@ -1,6 +1,6 @@
 //! One run of a sweep.
 
-use super::identity::identity;
+use super::identity::{Traces, identity};
 use crate::error::LabError;
 use crate::outcome::Outcome;
 use crate::run::{Progress, run};
@@ -38,8 +38,9 @@ pub struct SweepRun {
 }
 
 impl SweepRun {
-    pub(super) fn new(scenario: Scenario, seed: u64, values: Vec<(String, Value)>) -> Self {
-        Self { id: identity(&scenario.whole_text(), seed), seed, values, scenario }
+    pub(super) fn new(scenario: Scenario, seed: u64, values: Vec<(String, Value)>, traces: &mut Traces) -> Self {
+        let trace = scenario.trace().and_then(|path| traces.of(path));
+        Self { id: identity(&scenario.whole_text(), trace, seed), seed, values, scenario }
     }
 
     /// The array's name.

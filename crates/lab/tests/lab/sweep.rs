@@ -62,6 +62,20 @@ fn a_run_is_told_by_what_it_simulates() {
 }
 
 #[test]
+fn a_run_is_told_by_the_trace_that_it_plays() {
+    let trace = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("told.csv");
+    let base = BASE.replace("[[workload.fio]]\ndepth = 4", &format!("[workload.replay]\nfile = {trace:?}"));
+    let ids = |text: &str| {
+        std::fs::write(&trace, text).unwrap();
+        let runs = Sweep::of_scenario("base.toml").runs("base.toml", &base).unwrap();
+        runs.into_iter().map(|run| run.id).collect::<Vec<_>>()
+    };
+    let (one, other) = ("1,h,0,Read,0,512,1\n", "1,h,0,Read,0,1024,1\n");
+    assert_eq!(ids(one), ids(one));
+    assert!(ids(one).iter().zip(ids(other)).all(|(a, b)| *a != b), "rows of a trace that was changed are not its own");
+}
+
+#[test]
 fn a_run_leaves_a_scenario_that_is_the_run() {
     let run = &runs("scenario = \"base\"\nseeds = [9]\n[grid]\nworkload.fio.0.depth = [2]\n").unwrap()[1];
     let text = run.scenario().text;
@@ -100,6 +114,11 @@ fn what_is_wrong_is_told_with_its_place() {
             "sweep.toml: two runs are the same: name = \"a\", array raid0",
         ),
         ("scenario = \"base\"\nseeds = [1, 1]\n", "sweep.toml: two runs are the same"),
+        (
+            "scenario = \"base\"\n[grid]\narray.raid5.drives = [5, 6]\n",
+            "sweep.toml: two runs are the same: array.raid5.drives = 5, array raid0, seed 1; and array.raid5.drives = 6, array raid0, \
+             seed 1: what differs says nothing to raid0",
+        ),
         (
             "scenario = \"base\"\n[grid]\nname = [\"a\"]\n[list]\nname = [\"b\"]\n",
             "sweep.toml:3:1: name is varied twice",
@@ -168,9 +187,20 @@ fn rows_are_found_again_and_halves_of_rows_are_not() {
     );
     assert!(of(&good, "write_p99_999_us").parse::<f64>().unwrap() >= of(&good, "write_p50_us").parse::<f64>().unwrap());
 
+    let quotients =
+        ["array_write_amplification", "drive_write_amplification", "victims_valid"].map(|name| of(&good, name));
+    assert_eq!(
+        quotients[1..],
+        ["", ""],
+        "drives without flash, and no segments: a mean over rows takes a 0 for a number"
+    );
+    assert!(quotients[0].parse::<f64>().unwrap() >= 1.0, "{}", quotients[0]);
+
     let text = format!("{}\n{bad}\n{good}\n", rows.header());
     let (done, whole) = rows.read(&text, &runs).unwrap();
     assert_eq!((done.into_iter().collect::<Vec<_>>(), whole), (vec![(1, good.clone())], text.len()));
+    let failed_otherwise = format!("{text}{}\n", bad.replace(&runs[0].id, "0123456789abcdef"));
+    assert!(rows.read(&failed_otherwise, &runs).unwrap().0.contains_key(&1), "a run may fail for want of its trace");
     for cut in 1..=good.len() + 1 {
         let (done, whole) = rows.read(&text[..text.len() - cut], &runs).unwrap();
         assert!(done.is_empty() && whole == text.len() - good.len() - 1, "cut by {cut}");

@@ -70,6 +70,9 @@ impl SynthConfig {
         if self.depth.is_some_and(|depth| depth > MOST_AT_ONCE) {
             return Err(wrong(format!("depth is at most {MOST_AT_ONCE}")));
         }
+        if self.duration.is_some_and(|duration| duration <= self.ramp) {
+            return Err(wrong("duration: must be longer than ramp, which is part of it".into()));
+        }
         Ok(Box::new(Synth {
             places: Places::new(preset, size, &mut rng),
             sizes: [TwoSizes::with_mean(preset.mean_read), TwoSizes::with_mean(preset.mean_write)],

@@ -93,4 +93,6 @@ fn seeds_decide_and_settings_are_checked() {
     assert!(refused(SynthConfig::new("proxy0"), 1 << 20).contains("needs 256 MiB"));
     let large = SynthConfig { size: Some(Size(2 * SPACE)), ..SynthConfig::new("proxy0") };
     assert!(refused(large, SPACE).contains("make the volume larger"));
+    let short = SynthConfig { duration: Some(crate::Span(Nanos::ZERO)), ..SynthConfig::new("proxy0") };
+    assert!(refused(short, SPACE).contains("duration: must be longer than ramp"));
 }

@@ -1,6 +1,6 @@
 //! Traces of any columns, which the user names: `time=0,op=3,offset=4,size=5`.
 
-use super::line::{LineError, SECTOR, number, operation, record, seconds, ticks};
+use super::line::{LineError, SECTOR, decimal, number, operation, record};
 use super::{ASSUMED_LEN, Record};
 use crate::Kind;
 use cygnus_types::Nanos;
@@ -10,10 +10,10 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     time: usize,
-    /// Nanoseconds of a tick; none for seconds with a fraction.
-    tick: Option<u64>,
+    /// Nanoseconds of the unit of times, which may have fractions.
+    unit: u64,
     op: usize,
-    /// What stands there for a read, if it is not a word that everybody knows; all else is a write.
+    /// What stands there for a read, if it is not a word that everybody knows; all else but such words is a write.
     read: Option<String>,
     offset: usize,
     /// Bytes of an offset's unit.
@@ -80,7 +80,7 @@ impl FromStr for Columns {
             }
         }
         let needed = |column| ColumnsError::Lacks { text: text.into(), column };
-        let (time, tick) = time.ok_or_else(|| needed("time"))?;
+        let (time, unit) = time.ok_or_else(|| needed("time"))?;
         let (op, read) = op.ok_or_else(|| needed("op"))?;
         let (offset, offset_unit) = offset.ok_or_else(|| needed("offset"))?;
         if volume.is_some_and(|(_, unit)| unit.is_some()) {
@@ -88,7 +88,7 @@ impl FromStr for Columns {
         }
         Ok(Self {
             time,
-            tick: tick.map_or(Ok(None), tick_of)?,
+            unit: unit.map_or(Ok(SECOND), unit_of_time)?,
             op,
             read: read.map(str::to_owned),
             offset,
@@ -106,13 +106,16 @@ impl<'de> serde::Deserialize<'de> for Columns {
     }
 }
 
-fn tick_of(unit: &str) -> Result<Option<u64>, ColumnsError> {
+/// Nanoseconds of the unit of times that are said to have none.
+const SECOND: u64 = 1_000_000_000;
+
+fn unit_of_time(unit: &str) -> Result<u64, ColumnsError> {
     match unit {
-        "s" => Ok(None),
-        "ms" => Ok(Some(1_000_000)),
-        "us" => Ok(Some(1000)),
-        "100ns" => Ok(Some(100)),
-        "ns" => Ok(Some(1)),
+        "s" => Ok(SECOND),
+        "ms" => Ok(1_000_000),
+        "us" => Ok(1000),
+        "100ns" => Ok(100),
+        "ns" => Ok(1),
         _ => Err(ColumnsError::UnitOfTime(unit.into())),
     }
 }
@@ -127,29 +130,42 @@ fn unit_of(unit: &str) -> Result<u64, ColumnsError> {
 }
 
 impl Columns {
+    /// The unit of times: the step of the clock, if all of them are whole.
+    pub(super) fn tick(&self) -> Nanos {
+        Nanos(self.unit)
+    }
+
     /// Whether no column says how long a request is.
     pub(super) fn lack_lengths(&self) -> bool {
         self.size.is_none()
     }
 
+    /// The cells of a line. Of its separators the first one is taken that makes enough of them: a comma may stand in a cell,
+    /// as in a device's 8,0.
+    fn cells<'a>(&self, line: &'a str) -> Vec<&'a str> {
+        let always = self.time.max(self.op).max(self.offset);
+        let last = always.max(self.size.unwrap_or(0)).max(self.volume.unwrap_or(0));
+        let enough = |cells: &Vec<&str>| cells.len() > last;
+        let split = |separator| line.split(separator).map(str::trim).collect();
+        let separators = [',', ';', '\t'].into_iter().filter(|separator| line.contains(*separator));
+        let mut ways = separators.map(split).chain(std::iter::once_with(|| line.split_ascii_whitespace().collect()));
+        let first = ways.next().unwrap_or_default();
+        if enough(&first) { first } else { ways.find(enough).unwrap_or(first) }
+    }
+
     pub(super) fn parse(&self, line: &str) -> Result<Option<Record>, LineError> {
-        let separator = [',', ';', '\t'].into_iter().find(|separator| line.contains(*separator));
-        let cells: Vec<&str> = match separator {
-            Some(separator) => line.split(separator).map(str::trim).collect(),
-            None => line.split_ascii_whitespace().collect(),
-        };
+        let cells = self.cells(line);
         let cell = |column: usize| {
             let missing = LineError::Columns { wanted: column.saturating_add(1), got: cells.len() };
             cells.get(column).map(|cell| cell.trim_matches('"')).ok_or(missing)
         };
-        let at = match self.tick {
-            None => seconds(cell(self.time)?)?,
-            Some(nanos) => fractional(cell(self.time)?, nanos)?,
-        };
+        let at = decimal(cell(self.time)?, self.unit)?;
+        let word = cell(self.op)?;
         let kind = match &self.read {
-            None => operation(cell(self.op)?)?,
-            Some(read) if cell(self.op)? == read => Kind::Read,
-            Some(_) => Kind::Write,
+            None => operation(word)?,
+            Some(read) if word == read => Kind::Read,
+            // Trims and flushes stay what they are, whatever stands for reads.
+            Some(_) => operation(word).unwrap_or(Kind::Write),
         };
         let bytes = |name: &'static str, column: usize, unit: u64| {
             let text = cell(column)?;
@@ -164,12 +180,6 @@ impl Columns {
         let volume = self.volume.map_or(Ok(0), |column| number("volume", cell(column)?))?;
         record(at, kind, offset, len, volume)
     }
-}
-
-/// Ticks, perhaps with a fraction, which is dropped.
-fn fractional(text: &str, nanos: u64) -> Result<Nanos, LineError> {
-    let whole = text.split_once('.').map_or(text, |(whole, _)| whole);
-    ticks(whole, nanos)
 }
 
 #[cfg(test)]
@@ -191,8 +201,13 @@ mod tests {
                 "7;R;8;2;9",
                 (9000, Kind::Read, 4096, 1024, 7),
             ),
-            ("time=0:ms,op=1:1,offset=2:blocks", "2.9\t0\t3", (2_000_000, Kind::Write, 12288, 4096, 0)),
+            ("time=0:ms,op=1:1,offset=2:blocks", "2.9\t0\t3", (2_900_000, Kind::Write, 12288, 4096, 0)),
+            ("time=0:us,op=1:R,offset=2", "5.25 D 8192", (5250, Kind::Trim, 8192, 4096, 0)),
+            ("time=0:us,op=1:R,offset=2", "5 Read 8192", (5000, Kind::Read, 8192, 4096, 0)),
+            ("time=0:us,op=1:R,offset=2", "5 2a 8192", (5000, Kind::Write, 8192, 4096, 0)),
             ("time=0:ns,op=1:1,offset=2", "5 1 8192", (5, Kind::Read, 8192, 4096, 0)),
+            ("time=1,op=0,offset=3", "W\t1.5\ta,b\t512", (1_500_000_000, Kind::Write, 512, 4096, 0)),
+            ("time=3,op=6,offset=7:sectors", "8,0 1 1 1.5 62 Q W 8 + 8", (1_500_000_000, Kind::Write, 4096, 4096, 0)),
             ("op=0,time=1,offset=2,size=3", "\"W\",\"1\",\"512\",\"512\"", (1_000_000_000, Kind::Write, 512, 512, 0)),
         ];
         for (columns, line, expect) in cases {
@@ -215,6 +230,7 @@ mod tests {
             ("time=0,op=1,offset=2:sectors", "1,R,36893488147419103", "offset:"),
             ("time=0,op=1,offset=18446744073709551615", "1,R", "2 columns"),
             ("time=0,op=1,offset=2", "1,x,3", "neither a read nor a write"),
+            ("time=0,op=1,offset=2", ",R,3", "time: \"\" is not a number"),
         ] {
             let error = read(columns, line).unwrap_err();
             assert!(error.contains(words), "{columns}: {error}");

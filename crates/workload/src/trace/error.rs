@@ -79,8 +79,8 @@ pub enum TraceError {
     },
     /// Too many lines are no requests.
     #[error(
-        "{}: line {}: {}; {count} lines are no {format} requests, more than may be skipped: correct the file, name its format, or allow more to be skipped",
-        path.display(), first.line, first.reason
+        "{}: line {}: {}; {count} lines are no {}, more than may be skipped: correct the file, name its format, or allow more to be skipped",
+        path.display(), first.line, first.reason, requests(*format)
     )]
     TooManyBadLines {
         /// The file.
@@ -90,6 +90,19 @@ pub enum TraceError {
         /// Bad lines so far.
         count: u64,
         /// The first of them.
+        first: BadLine,
+    },
+    /// No line is a request, however many may be skipped.
+    #[error(
+        "{}: line {}: {}; none of its lines is one of the {}: name its format, or its columns",
+        path.display(), first.line, first.reason, requests(*format)
+    )]
+    OnlyBadLines {
+        /// The file.
+        path: PathBuf,
+        /// The format it is read in.
+        format: Format,
+        /// The first line.
         first: BadLine,
     },
     /// It is no recording, or not one that can be read.
@@ -112,12 +125,18 @@ pub enum TraceError {
         damage: Damage,
     },
     /// It holds no request at all.
-    #[error("{}: no request in it{}", path.display(), if *filtered { " that was asked for: name other volumes" } else { "" })]
+    #[error("{}: no request in it", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
-        /// Whether there were requests for other volumes.
-        filtered: bool,
+    },
+    /// It holds requests for other volumes only.
+    #[error("{}: no request in it is for the volumes that were asked for: name some of its own, {volumes}", path.display())]
+    OtherVolumes {
+        /// The file.
+        path: PathBuf,
+        /// Numbers of volumes that it has.
+        volumes: String,
     },
     /// It needs a larger volume.
     #[error(
@@ -132,4 +151,12 @@ pub enum TraceError {
         /// The volume's size.
         volume: cygnus_types::ByteSize,
     },
+}
+
+/// What a file of this format should hold, for a sentence.
+fn requests(format: Format) -> String {
+    match format {
+        Format::Columns => "requests of these columns".into(),
+        _ => format!("{format} requests"),
+    }
 }

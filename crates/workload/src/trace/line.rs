@@ -101,19 +101,25 @@ pub(super) fn ticks(text: &str, nanos: u64) -> Result<Nanos, LineError> {
 
 /// A time in seconds with a fraction, exact to the nanosecond; `1e-05` is read too, since some tools write it.
 pub(super) fn seconds(text: &str) -> Result<Nanos, LineError> {
+    decimal(text, 1_000_000_000)
+}
+
+/// A time in units of `unit` nanoseconds, a power of ten, with a fraction, likewise.
+pub(super) fn decimal(text: &str, unit: u64) -> Result<Nanos, LineError> {
     let wrong = || no_number("time", text);
     if text.contains(['e', 'E']) {
-        let nanos = text.parse::<f64>().map_err(|_| wrong())? * 1e9;
+        let nanos = text.parse::<f64>().map_err(|_| wrong())? * unit as f64;
         return if (0.0..1.8e19).contains(&nanos) { Ok(Nanos(nanos as u64)) } else { Err(wrong()) };
     }
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) || text.is_empty() || text == "." {
         return Err(wrong());
     }
-    let digits = &fraction[..fraction.len().min(9)];
-    let below: u64 = format!("{digits:0<9}").parse().map_err(|_| wrong())?;
+    let places = unit.ilog10() as usize;
+    let digits = &fraction[..fraction.len().min(places)];
+    let below: u64 = format!("0{digits:0<places$}").parse().map_err(|_| wrong())?;
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| wrong())? };
-    whole.checked_mul(1_000_000_000).and_then(|nanos| nanos.checked_add(below)).map(Nanos).ok_or_else(wrong)
+    whole.checked_mul(unit).and_then(|nanos| nanos.checked_add(below)).map(Nanos).ok_or_else(wrong)
 }
 
 /// An operation by its name or first letter.
@@ -167,8 +173,22 @@ mod tests {
         ] {
             assert_eq!(seconds(text), Ok(Nanos(nanos)), "{text}");
         }
-        for wrong in ["", "x", "-1", "1.2.3", "1.-5", "1e999", "nan", "99999999999999999"] {
-            assert!(seconds(wrong).is_err() || wrong.is_empty(), "{wrong}");
+        for wrong in ["", ".", "x", "-1", "1.2.3", "1.-5", "1e999", "nan", "99999999999999999"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn other_units_have_fractions_too() {
+        for (text, unit, nanos) in [
+            ("2.9", 1_000_000, 2_900_000),
+            ("0.0000019", 1_000_000, 1),
+            ("7.25", 1000, 7250),
+            ("3.5", 100, 350),
+            ("5.9", 1, 5),
+            ("1e-3", 1_000_000, 1000),
+        ] {
+            assert_eq!(decimal(text, unit), Ok(Nanos(nanos)), "{text} of {unit} ns");
         }
     }
 

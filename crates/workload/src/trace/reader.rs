@@ -7,6 +7,7 @@ use super::text::{TextReader, read_error};
 use super::vscsi::{Version, VscsiReader};
 use super::{Columns, Format, Place, Record, TraceError};
 use crate::recording::{Damage, Frames, Header, HeaderError};
+use cygnus_types::Nanos;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -15,6 +16,9 @@ use std::rc::Rc;
 
 /// The beginning of a file, by which its format is recognised.
 const SAMPLE: u64 = 64 << 10;
+
+/// What some programs write before a text, and is no part of its first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// How to read a trace.
 #[derive(Clone, Debug, Default)]
@@ -97,6 +101,9 @@ impl<'a> TraceReader<'a> {
                 Body::Vscsi(VscsiReader::new(Cursor::new(sample).chain(text), compression, version, options.skip))
             }
             (None, Err(HeaderError::Magic)) if options.format != Some(Format::Cygnus) => {
+                if sample.starts_with(BYTE_ORDER_MARK) {
+                    sample.drain(..BYTE_ORDER_MARK.len());
+                }
                 let parser = match options.columns {
                     Some(columns) => Parser::of_columns(columns),
                     None => parser(path, &sample, options.format)?,
@@ -120,6 +127,14 @@ impl<'a> TraceReader<'a> {
             Body::Text(text) => text.parser.format(),
             Body::Vscsi(_) => Format::Vscsi,
             Body::Recording(_) => Format::Cygnus,
+        }
+    }
+
+    /// The step of its clock, if all of its times are multiples of it.
+    pub(super) fn tick(&self) -> Nanos {
+        match &self.body {
+            Body::Text(text) => text.parser.tick(),
+            Body::Vscsi(_) | Body::Recording(_) => self.format().tick(),
         }
     }
 
@@ -172,7 +187,7 @@ impl Recording<'_> {
             return Err(TraceError::Damaged { path: path.into(), damage });
         }
         if record.is_none() && self.empty {
-            return Err(TraceError::Empty { path: path.into(), filtered: false });
+            return Err(TraceError::Empty { path: path.into() });
         }
         self.empty = false;
         Ok(record)
@@ -206,7 +221,7 @@ fn parser(path: &Path, sample: &[u8], format: Option<Format>) -> Result<Parser, 
 fn no_format(path: &Path, beginning: &str) -> TraceError {
     let first_line: String = beginning.lines().next().unwrap_or_default().chars().take(60).collect();
     if first_line.is_empty() && beginning.trim().is_empty() {
-        return TraceError::Empty { path: path.into(), filtered: false };
+        return TraceError::Empty { path: path.into() };
     }
     TraceError::UnknownFormat { path: path.into(), first_line }
 }

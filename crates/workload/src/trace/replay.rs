@@ -1,12 +1,12 @@
 //! Replays a trace on a volume.
 
 use super::{ASSUMED_LEN, Columns, Format, ReadOptions, Record, Skip, TraceError, TraceReader};
-use crate::recording::Shipped;
+use crate::recording::{Damage, Shipped};
 use crate::request::MOST_AT_ONCE;
 use crate::{Request, SHORT_READ, Schedule, Source, Span, WorkloadError};
 use cygnus_types::{ByteSize, Nanos};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -113,11 +113,17 @@ impl ReplayConfig {
         if !(self.speed > 0.0 && self.speed.is_finite()) {
             return wrong("speed: a factor above 0; 2 is twice as fast");
         }
-        if self.depth == Some(0) || self.loops == 0 {
-            return wrong("depth and loops are at least 1");
+        if self.depth == Some(0) || self.loops == 0 || self.requests == Some(0) {
+            return wrong("depth, loops and requests are at least 1");
         }
         if self.depth.is_some_and(|depth| depth > MOST_AT_ONCE) {
             return wrong(&format!("depth is at most {MOST_AT_ONCE}"));
+        }
+        if self.closed_loop && self.speed != real_time() {
+            return wrong("speed: in a closed loop requests have no times; take out speed or closed-loop");
+        }
+        if self.duration.is_some_and(|duration| duration <= self.ramp) {
+            return wrong("duration: must be longer than ramp, which is part of it");
         }
         if volume_size < SECTOR {
             return Err(WorkloadError::Volume { name, needs: ByteSize(SECTOR), volume: ByteSize(volume_size) });
@@ -125,24 +131,19 @@ impl ReplayConfig {
         if self.format.is_some() && self.columns.is_some() {
             return wrong("a trace has a format or columns, not both");
         }
-        let (mut records, assumed_lengths) = self.load()?;
+        let (mut records, found) = self.load()?;
         let extents = Extents::of(&records);
         if self.fit == Fit::Refuse && extents.total > volume_size {
             let (needs, volume) = (ByteSize(extents.total), ByteSize(volume_size));
             return Err(TraceError::DoesNotFit { path: self.path(), needs, volume }.into());
         }
-        let remarks = [extents.remark(&records, volume_size, self.fit), assumption(assumed_lengths)];
-        let remarks = remarks.into_iter().flatten().map(|remark| format!("{name}: {remark}")).collect();
+        let remarks = extents.remark(&records, volume_size, self.fit).into_iter().chain(found);
+        let remarks = remarks.map(|remark| format!("{name}: {remark}")).collect();
         for record in &mut records {
             extents.place(record, volume_size, self.fit);
         }
-        Ok(Box::new(Replay { name, config: self.clone(), records, next: 0, round: 0, volume_size, remarks }))
-    }
-
-    /// A request's label: its volume; in the recordings that come with Cygnus, which have one, 1 for what is longer than
-    /// a [`SHORT_READ`], and otherwise 0.
-    fn label(&self, record: &Record) -> u16 {
-        if self.recording.is_some() { u16::from(record.len > SHORT_READ) } else { record.volume as u16 }
+        let labels = labels(&records);
+        Ok(Box::new(Replay { name, config: self.clone(), records, labels, next: 0, round: 0, volume_size, remarks }))
     }
 
     /// What errors call it.
@@ -151,8 +152,8 @@ impl ReplayConfig {
     }
 
     /// The requests asked for, ordered by arrival, the first one at time 0.
-    /// And how many of them are of a length that the trace does not tell.
-    fn load(&self) -> Result<(Vec<Record>, u64), WorkloadError> {
+    /// And what a reader of the results must know of what the file does not tell.
+    fn load(&self) -> Result<(Vec<Record>, Vec<String>), WorkloadError> {
         let skip = self.skip.map_or(Skip::default(), Skip::AtMost);
         let options = ReadOptions { format: self.format, columns: self.columns.clone(), skip };
         let mut reader = match (&self.file, self.recording) {
@@ -162,27 +163,56 @@ impl ReplayConfig {
         };
         let wanted = |record: &Record| self.volumes.as_ref().is_none_or(|volumes| volumes.contains(&record.volume));
         let most = self.requests.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
-        let mut records = Vec::new();
+        let (mut records, mut others) = (Vec::new(), BTreeSet::new());
         while records.len() < most {
             let Some(record) = reader.next().transpose()? else { break };
             if wanted(&record) {
                 records.push(record);
+            } else {
+                others.insert(record.volume);
             }
         }
         if records.is_empty() {
-            return Err(TraceError::Empty { path: self.path(), filtered: true }.into());
+            return Err(TraceError::OtherVolumes { path: self.path(), volumes: some_of(&others) }.into());
         }
         records.sort_by_key(|record| record.at);
-        spread(&mut records, reader.format().tick());
+        spread(&mut records, reader.tick());
         let start = records[0].at;
         records.iter_mut().for_each(|record| record.at -= start);
-        Ok((records, reader.assumed_lengths()))
+        let skipped = Some(reader.skipped()).filter(|skipped| skipped.count > 0);
+        let found = [
+            assumption(reader.assumed_lengths()),
+            skipped.map(|skipped| skipped.to_string()),
+            reader.recording().and_then(|(_, damage)| missing(damage)),
+        ];
+        Ok((records, found.into_iter().flatten().collect()))
     }
 }
 
-/// Requests within one tick of a clock as coarse as a second did not arrive together: spreads them evenly over it.
+/// What tells the volumes of a trace apart in results: their numbers; where one is too large for that, as those of Linux'
+/// devices are, their places among them.
+fn labels(records: &[Record]) -> BTreeMap<u32, u16> {
+    let volumes: BTreeSet<u32> = records.iter().map(|record| record.volume).collect();
+    let small = volumes.last().is_none_or(|&last| u16::try_from(last).is_ok());
+    let label = |(place, volume): (usize, u32)| {
+        let label = if small { volume as usize } else { place };
+        (volume, u16::try_from(label).unwrap_or(u16::MAX))
+    };
+    volumes.into_iter().enumerate().map(label).collect()
+}
+
+/// The first few numbers of volumes, for a sentence.
+fn some_of(volumes: &BTreeSet<u32>) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> = volumes.iter().take(SHOWN).map(u32::to_string).collect();
+    let more = if volumes.len() > SHOWN { ", ..." } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// Requests within one tick of a clock as coarse as a second did not arrive together: spreads them evenly over it. A
+/// time between two ticks tells that the clock is finer.
 fn spread(records: &mut [Record], tick: Nanos) {
-    if tick < Nanos::millis(1) {
+    if tick < Nanos::millis(1) || records.iter().any(|record| record.at.0 % tick.0 != 0) {
         return;
     }
     for together in records.chunk_by_mut(|a, b| a.at == b.at) {
@@ -196,6 +226,14 @@ fn spread(records: &mut [Record], tick: Nanos) {
 /// A sentence about lengths that were assumed.
 fn assumption(requests: u64) -> Option<String> {
     (requests > 0).then(|| format!("{requests} requests have no length in it and were taken for {ASSUMED_LEN} bytes"))
+}
+
+/// A sentence about what a recording lacks; nothing if it is whole.
+fn missing(damage: Damage) -> Option<String> {
+    let Damage { lost, places, bytes, .. } = damage;
+    (lost > 0 || places > 0).then(|| {
+        format!("{lost} requests are missing in the recording, and {bytes} bytes in {places} places of it are damaged")
+    })
 }
 
 /// Where the volumes of a trace stand, one behind the other.
@@ -269,6 +307,7 @@ struct Replay {
     name: String,
     config: ReplayConfig,
     records: Vec<Record>,
+    labels: BTreeMap<u32, u16>,
     next: usize,
     round: u32,
     volume_size: u64,
@@ -276,6 +315,15 @@ struct Replay {
 }
 
 impl Replay {
+    /// A request's label: that of its volume; in the recordings that come with Cygnus, which have one, 1 for what is longer
+    /// than a [`SHORT_READ`], and otherwise 0.
+    fn label(&self, record: &Record) -> u16 {
+        match self.config.recording {
+            Some(_) => u16::from(record.len > SHORT_READ),
+            None => self.labels[&record.volume],
+        }
+    }
+
     /// When a record of this round arrives. A round follows the one before by the trace's mean gap.
     fn arrival(&self, record: &Record) -> Nanos {
         let last = self.records[self.records.len() - 1].at.0;
@@ -299,7 +347,7 @@ impl Source for Replay {
         let record = self.records[self.next];
         self.next += 1;
         let arrival = (!self.config.closed_loop).then(|| self.arrival(&record));
-        let job = self.config.label(&record);
+        let job = self.label(&record);
         Some(Request { arrival, fua: record.fua, ..Request::new(record.kind, record.offset, record.len, job) })
     }
 
@@ -332,7 +380,7 @@ impl Source for Replay {
             None => format!("volume {}", record.volume),
         };
         let jobs: BTreeMap<u16, String> =
-            self.records.iter().map(|record| (self.config.label(record), name(record))).collect();
+            self.records.iter().map(|record| (self.label(record), name(record))).collect();
         jobs.into_iter().collect()
     }
 
@@ -345,6 +393,7 @@ impl Source for Replay {
 mod tests {
     use super::*;
     use crate::Kind;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     fn records(list: &[(u64, u32, u64, u32)]) -> Vec<Record> {
         let record = |&(at, volume, offset, len): &(u64, u32, u64, u32)| Record {
@@ -388,5 +437,73 @@ mod tests {
         spread(&mut trace, Nanos::secs(1));
         let times: Vec<u64> = trace.iter().map(|record| record.at.0 / 1_000_000).collect();
         assert_eq!(times, [0, 250, 500, 750, 1000]);
+        let mut finer = records(&[(0, 0, 0, 512), (0, 0, 0, 512), (1_500_000_000, 0, 0, 512)]);
+        spread(&mut finer, Nanos::secs(1));
+        assert_eq!(finer[1].at, Nanos::ZERO, "a time between two seconds: the clock is finer");
+    }
+
+    /// A file of this text as a source, with these settings.
+    fn replay(text: &str, settings: &str) -> Result<Box<dyn Source>, String> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let file = std::env::temp_dir().join(format!("cygnus-replay-{}-{number}.csv", std::process::id()));
+        std::fs::write(&file, text).unwrap();
+        let config: ReplayConfig = toml::from_str(&format!("file = {file:?}\n{settings}")).unwrap();
+        let source = config.build(1 << 20).map_err(|error| error.to_string());
+        std::fs::remove_file(&file).unwrap();
+        source
+    }
+
+    #[test]
+    fn results_say_what_was_skipped() {
+        let trace = "5,h,0,Write,0,4096,1\n6,h,0,Write,0,x,1\n7,h,0,Read,0,4096,1\n";
+        let source = replay(trace, "").unwrap();
+        let [remark] = source.remarks() else { panic!("one remark, and not {:?}", source.remarks()) };
+        assert!(
+            remark.ends_with("1 line was no request and skipped: line 2: size: \"x\" is not a number that fits"),
+            "{remark}"
+        );
+        assert!(replay("5,h,0,Write,0,4096,1\n", "").unwrap().remarks().is_empty());
+    }
+
+    #[test]
+    fn volumes_are_told_apart_whatever_their_numbers() {
+        let labels = |volumes: &[u32]| {
+            let list: Vec<_> = volumes.iter().map(|&volume| (0, volume, 0, 512)).collect();
+            super::labels(&records(&list)).into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&[7, 0, 7]), [(0, 0), (7, 7)]);
+        assert_eq!(labels(&[8 << 16, 259 << 16, 0]), [(0, 0), (8 << 16, 1), (259 << 16, 2)]);
+    }
+
+    #[test]
+    fn volumes_that_are_not_there_are_told_from_those_that_are() {
+        let trace = "5,h,1,Write,0,4096,1\n6,h,3,Write,0,4096,1\n";
+        let error = replay(trace, "volumes = [2]").err().unwrap();
+        assert!(error.ends_with("name some of its own, 1, 3"), "{error}");
+        assert!(replay(trace, "requests = 0").err().unwrap().contains("requests are at least 1"));
+    }
+
+    #[test]
+    fn settings_that_contradict_one_another_are_refused() {
+        for (settings, words) in [
+            ("duration = \"0s\"", "duration: must be longer than ramp"),
+            ("duration = \"1s\"\nramp = \"1s\"", "duration: must be longer than ramp"),
+            ("closed-loop = true\nspeed = 2", "speed: in a closed loop"),
+        ] {
+            let error = replay("5,h,1,Write,0,4096,1\n", settings).err().unwrap();
+            assert!(error.contains(words), "{settings}: {error}");
+        }
+    }
+
+    #[test]
+    fn columns_in_whole_seconds_are_a_coarse_clock() {
+        let arrivals = |text: &str| {
+            let mut source = replay(text, "columns = \"time=0,op=1,offset=2\"").unwrap();
+            let next = || source.next().map(|request| request.arrival.unwrap().0 / 1_000_000);
+            std::iter::from_fn(next).collect::<Vec<_>>()
+        };
+        assert_eq!(arrivals("9,W,0\n9,W,0\n10,W,0\n"), [0, 500, 1000]);
+        assert_eq!(arrivals("9.0,W,0\n9.0,W,0\n10.5,W,0\n"), [0, 0, 1500]);
     }
 }

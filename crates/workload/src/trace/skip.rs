@@ -1,6 +1,7 @@
 //! What of a trace is no request, and how much of that may be.
 
 use super::LineError;
+use std::fmt;
 
 /// How many lines that are no requests (of a recording: places that are no frames) may be skipped before the file is
 /// refused.
@@ -45,4 +46,15 @@ pub struct Skipped {
     pub count: u64,
     /// The first few of them, with line number and reason.
     pub first: Vec<BadLine>,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = if self.count == 1 { "line was no request" } else { "lines were no requests" };
+        write!(f, "{} {lines} and skipped", self.count)?;
+        for (index, BadLine { line, reason }) in self.first.iter().enumerate() {
+            write!(f, "{} line {line}: {reason}", if index == 0 { ":" } else { ";" })?;
+        }
+        if self.count > self.first.len() as u64 { f.write_str("; ...") } else { Ok(()) }
+    }
 }

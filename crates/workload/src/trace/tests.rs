@@ -164,9 +164,24 @@ fn bad_lines_are_counted_listed_and_limited() {
 }
 
 #[test]
+fn a_mark_of_the_byte_order_costs_no_request() {
+    for text in [MSR, SYSTOR, &SPC[..SPC.find('\n').unwrap()]] {
+        assert_eq!(read(format!("\u{feff}{text}")), read(text));
+    }
+}
+
+#[test]
+fn a_file_without_a_request_is_told_from_one_with_too_few() {
+    let options = ReadOptions { columns: Some("time=0,op=1,offset=2".parse().unwrap()), ..ReadOptions::default() };
+    let message = read_with("1,R,x\n2,R,y\n", options).1.unwrap().to_string();
+    assert!(message.starts_with("t.csv: line 1: offset: \"x\""), "{message}");
+    assert!(message.contains("none of its lines is one of the requests of these columns"), "{message}");
+}
+
+#[test]
 fn a_format_may_be_named() {
     let named = ReadOptions { format: Some(Format::Spc), skip: Skip::All, ..ReadOptions::default() };
-    assert!(matches!(read_with(MSR, named).1, Some(TraceError::TooManyBadLines { .. })));
+    assert!(matches!(read_with(MSR, named).1, Some(TraceError::OnlyBadLines { .. })));
     assert!("vmdk".parse::<Format>().unwrap_err().to_string().contains("msr, fiu"));
     assert!(Format::ALL.into_iter().all(|format| format.name().parse() == Ok(format)));
 }

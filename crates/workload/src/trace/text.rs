@@ -83,8 +83,11 @@ impl<'a> TextReader<'a> {
     /// A file of nothing but bad lines is no trace, however many may be skipped.
     fn nothing_found(&self, path: &Path) -> TraceError {
         match self.skipped.count {
-            0 => TraceError::Empty { path: path.into(), filtered: false },
-            _ => self.too_many(path),
+            0 => TraceError::Empty { path: path.into() },
+            _ => {
+                let first = self.skipped.first[0].clone();
+                TraceError::OnlyBadLines { path: path.into(), format: self.parser.format(), first }
+            }
         }
     }
 }

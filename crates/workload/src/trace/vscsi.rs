@@ -97,7 +97,7 @@ impl<'a> VscsiReader<'a> {
             let read = self.read();
             let place = Place::Line(self.number);
             let parsed = match read.map_err(|source| read_error(path, self.compression, place, source))? {
-                None if self.requests == 0 => return Err(TraceError::Empty { path: path.into(), filtered: false }),
+                None if self.requests == 0 => return Err(TraceError::Empty { path: path.into() }),
                 None => return Ok(None),
                 Some(bytes) if bytes.len() < self.version.size() => Err(LineError::Torn(bytes.len())),
                 Some(bytes) => self.version.parse(&bytes),

@@ -115,7 +115,7 @@ impl Format {
     }
 
     /// The step of its clock. Requests with the same time on a clock as coarse as Tencent's did not arrive together.
-    pub fn tick(self) -> Nanos {
+    pub(super) fn tick(self) -> Nanos {
         match self {
             Self::Tencent | Self::Cloudphysics => Nanos::secs(1),
             Self::Alibaba | Self::Vscsi => Nanos::micros(1),
@@ -183,6 +183,11 @@ impl Parser {
     /// The format.
     pub(super) fn format(&self) -> Format {
         self.format
+    }
+
+    /// The step of the file's clock, if all of its times are multiples of it.
+    pub(super) fn tick(&self) -> Nanos {
+        self.columns.as_ref().map_or(self.format.tick(), Columns::tick)
     }
 
     /// Whether the file does not say how long requests are.
