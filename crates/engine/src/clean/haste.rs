@@ -1,7 +1,7 @@
 //! How much cleaning hurries. What clients wait for goes first as long as they will have room in time: reads of the group, flushes, and
 //! answers to writes that go there (reads before writes before cleaning, SWAN section 3.2). Then there are fewer victims at once, and
-//! of each of them one short piece is read after the other. Where groups take turns, the time is until the next front-end must be
-//! clean; elsewhere the haste follows from what writers lack, so that cleaning comes to go as fast as they write.
+//! of each of them one short piece is read after the other. Where groups take turns, the time is until the two next front-ends must
+//! be clean; elsewhere the haste follows from what writers lack, so that cleaning comes to go as fast as they write.
 
 use cygnus_types::{GroupId, Nanos};
 
