@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cygnus_policy::{CleaningView, GroupView, RotationView, SegmentView, Victim, Worth};
+use cygnus_policy::{CleaningView, GroupView, SegmentView, Victim, Worth};
 use cygnus_types::{GroupId, Medium};
 
 use crate::clean::evacuate::Evacuator;
@@ -68,7 +68,7 @@ impl Choice {
         }
         let space = self.reactor.home().space.borrow();
         let groups = space.views_when_released(&self.reactor.shared);
-        let rotation = RotationView { groups: &groups, front_end: space.front_end, succession: &space.succession };
+        let rotation = space.rotation(&groups);
         let beside = policies.cleaning.group_beside(rotation, first.index())?;
         let (group, starving) = (GroupId(beside as u16), space.is_starving());
         // What clients write there would wait behind what is cleaned.
@@ -156,7 +156,7 @@ impl Choice {
         let best_victim_percent: Vec<_> = (0..groups.len()).map(|g| Some(g).filter(asked).and_then(best)).collect();
         let mut space = self.reactor.home().space.borrow_mut();
         let cleaning = policies.cleaning.choose(&CleaningView {
-            rotation: RotationView { groups: &groups, front_end: space.front_end, succession: &space.succession },
+            rotation: space.rotation(&groups),
             released: &released,
             best_victim_percent: &best_victim_percent,
             starving,

@@ -36,7 +36,7 @@ pub(crate) struct Space {
     pub reclaimed: u64,
     pub front_end: usize,
     /// In what order groups become front-end.
-    pub succession: Succession,
+    succession: Succession,
     /// A group that was added, until it has taken over as front-end.
     fresh: Option<usize>,
     /// Blocks found in torn stripes are still being written anew: a checkpoint now would forget those left.
@@ -365,12 +365,16 @@ impl Space {
             let its = &released[group.index()];
             return policies.cleaning.haste(its, policies.pressure.mark(its.segments));
         }
-        let rotation = RotationView { groups: &released, front_end: self.front_end, succession: &self.succession };
         let to_free = |next: usize| match self.turn.group() == Some(next) {
             true => self.turn.to_free(),
             false => policies.cleaning.still_to_free(&released[next]),
         };
-        policies.cleaning.haste_in_rotation(rotation, to_free)
+        policies.cleaning.haste_in_rotation(self.rotation(&released), to_free)
+    }
+
+    /// These views of the groups, and whose turn it is.
+    pub(crate) fn rotation<'a>(&'a self, groups: &'a [GroupView]) -> RotationView<'a> {
+        RotationView { groups, front_end: self.front_end, succession: &self.succession }
     }
 
     /// The group that comes behind the front-end.
