@@ -93,6 +93,10 @@ pub struct Assembly {
     pub(crate) mendable: Vec<Mendable>,
 }
 
+/// More sessions than anybody begins behind the newest superblock that is left. A device whose slot is lost had one generation more
+/// there, but those that are away may have gone on without it.
+const UNTOLD_SESSIONS: u64 = 1 << 10;
+
 /// What was found among the devices that were given.
 #[derive(Default)]
 struct Findings {
@@ -325,6 +329,13 @@ impl Assembly {
         };
         let volumes: Vec<&str> = state.volumes.iter().map(|volume| &*volume.name).collect();
         Err(ArrayError::LostSuperblock { what: what.join("; "), volumes: volumes.join(", "), remedy })
+    }
+
+    /// Sessions of which this array's superblocks may not tell: where a newer one was lost, nobody knows how many came after the one
+    /// that is left. Neither their numbers nor their sequences may be given out again: what they left behind, on the members
+    /// and in kept memory, would pass for something new.
+    pub(crate) fn untold_sessions(&self) -> u64 {
+        if self.lost.is_empty() { 0 } else { UNTOLD_SESSIONS }
     }
 
     /// Fails if members were in service without those that count, and these without them: which side's writes are wanted an operator

@@ -455,7 +455,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
         array_tag: array.tag(),
         until_full: until_full_of(state),
         describes_beside: state.describes_beside(),
-        session: state.session + 1,
+        session: state.session + 1 + assembly.untold_sessions(),
         map: options.map,
         first_write_seq: root.map_or(1, |r| r.next_write_seq),
         first_stripe_seq,
@@ -627,11 +627,13 @@ pub(crate) async fn replay(
     let shared = &reactor.shared;
     // The crashed session wrote down where its stripes began. Were all of them lost here, a member that is away may have some.
     let unseen = counted_from.saturating_sub(found.top_stripe_seq).div_ceil(SEQUENCE_GAP);
-    let skipped = SEQUENCE_GAP * (1 + unseen);
-    shared.controllers.raise_write_seq(found.top_write_seq + skipped);
-    shared.stripes.raise(found.top_stripe_seq + skipped);
+    let sessions = shared.session - reactor.home().state.borrow().session;
+    let skipped = SEQUENCE_GAP * (sessions + unseen);
+    let behind = |known: u64, found: u64| known.max(found) + skipped;
+    shared.controllers.raise_write_seq(behind(shared.controllers.next_write_seq(), found.top_write_seq));
+    shared.stripes.raise(behind(shared.stripes.next(), found.top_stripe_seq));
     let mut space = reactor.home().space.borrow_mut();
-    space.next_segment_seq = space.next_segment_seq.max(found.top_segment_seq) + skipped;
+    space.next_segment_seq = behind(space.next_segment_seq, found.top_segment_seq);
     drop(space);
     Ok(found)
 }

@@ -109,7 +109,7 @@ impl Restorer {
             return Err(unusable(format!("it is of another array ({array})")));
         }
         // The array was closed since, or has gone on elsewhere: then all of it is on the devices, or nobody was promised it.
-        if state.clean || session < state.session {
+        if session < state.session || state.clean && session == state.session {
             return Ok(None);
         }
         let found = Self { reactor: reactor.clone(), file, session, shape };

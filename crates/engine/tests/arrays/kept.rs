@@ -295,3 +295,55 @@ fn what_is_of_the_other_copy_is_not_put_on_this_one() {
         array.close().await.unwrap();
     });
 }
+
+/// An array that was stopped, served again and killed, and whose members have lost the superblock that told of it: of what was in memory
+/// then, nothing may come up, neither as the forced session begins nor as another goes on after that.
+#[test]
+fn a_session_begun_by_force_is_not_taken_for_the_one_that_was_lost() {
+    let (world, [old, new]) = (World::new(8), ["a", "b"].map(|place| Arc::new(Machine::at(place))));
+    let disks = make(&world, 1, 1, 1, 0);
+    let write = |tag: u64, ends: bool| {
+        let old = &old;
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &kept_by(old)).await.unwrap();
+            let volume = array.volume("v").unwrap();
+            for at in 0..5 {
+                put(&rt, &volume, at, tag + at).await;
+            }
+            if ends {
+                array.close().await.unwrap();
+            }
+        });
+    };
+    write(70, true);
+    write(80, false);
+    for &disk in &disks {
+        let mut head = vec![0; cygnus_format::SUPERBLOCK_AREA as usize];
+        world.peek(disk, 0, &mut head);
+        let newest = cygnus_format::Superblock::newest(&head).unwrap().generation;
+        cygnus_format::copies_for(newest).into_iter().for_each(|at| world.flip_bit(disk, at + 300, 3));
+    }
+    let lines = Arc::new(Lines::default());
+    for forced in [true, false] {
+        let log = lines.clone();
+        let kept = OpenOptions { left_with: vec![old.clone(), new.clone()], log, ..kept_by(&new) };
+        session(&world, &disks, |rt, devices| async move {
+            let array = match forced {
+                true => Array::open_by_force(&rt, &devices, &kept).await.unwrap(),
+                false => Array::open(&rt, &devices, &kept).await.unwrap(),
+            };
+            assert_eq!(array.recovery().restored_blocks, 0, "forced: {forced}");
+            let volume = array.volume("v").unwrap();
+            for at in 0..5 {
+                let data = volume.read(at * 4096, rt.alloc(4096).full()).await;
+                let is_right = data.as_ref().is_ok_and(|data| data.bytes() == block(if forced { 70 } else { 90 } + at));
+                assert!(is_right || forced && data.is_err(), "block {at}");
+                put(&rt, &volume, at, 90 + at).await;
+            }
+            volume.flush().await.unwrap();
+        });
+    }
+    let lines = lines.0.lock().unwrap();
+    let told = |line: &&String| line.contains("by force: what the server") && line.contains("(memorya)");
+    assert!(lines.iter().any(|line| told(&line)), "what is given up is said: {lines:?}");
+}
