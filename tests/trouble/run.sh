@@ -40,6 +40,7 @@ two-gone gone
 absent-at-start absent
 absent-hangs-at-start absent AWAY=hangs
 two-loops-full loops
+loops-moved moved
 mapped-away mapped AWAY=error
 mapped-stopped mapped AWAY=suspend
 suspended-for impatient

@@ -3,6 +3,7 @@
 //!
 //! - [`state`]: the state directory, a memory of where members were last seen.
 //! - [`members`]: what stands at paths, put together to arrays. Reads only.
+//! - [`moved`]: block devices that have come to another name.
 //! - [`devices`]: devices opened, and a reactor for work that ends.
 //! - [`links`]: which members share a link, as far as Linux tells.
 //! - [`answer`]: questions that a device may never answer, asked with patience.
@@ -16,6 +17,7 @@ mod error;
 pub mod kept;
 pub mod links;
 pub mod members;
+pub mod moved;
 mod name;
 pub mod place;
 pub mod scratch;

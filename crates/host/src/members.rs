@@ -2,6 +2,7 @@
 //! `serve`.
 
 use crate::answer::Awaited;
+use crate::moved::BlockDevices;
 use crate::state::ArrayRecord;
 use crate::{HostError, kept, place};
 use cygnus_control::status::SpareStatus;
@@ -13,7 +14,7 @@ use cygnus_format::{
 use cygnus_runtime::Keeper;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 use cygnus_uring::{Access, Device, OpenError, beneath};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -148,16 +149,23 @@ pub struct Assembly {
     /// Where a member was last seen, and something is that cannot be opened, a member of another array, which may be served, or a
     /// member that another path has led to already; and why it is left out.
     pub left_out: BTreeMap<PathBuf, String>,
+    /// Where members are that were last seen elsewhere: see [`crate::moved`].
+    pub moved: Vec<PathBuf>,
     /// See [`ArrayRecord::kept_in`].
     pub kept_in: Option<PathBuf>,
 }
 
 impl Assembly {
-    /// The array of a record, put together from what stands where its members were last seen.
+    /// The array of a record, put together from what stands where its members were last seen, and from block devices that have come to
+    /// another name since.
     ///
     /// # Errors
     /// When none of them is there, or nobody can look.
     pub fn of_record(record: &ArrayRecord) -> Result<Self, HostError> {
+        Self::of_record_among(record, &BlockDevices::of_this_machine())
+    }
+
+    fn of_record_among(record: &ArrayRecord, devices: &BlockDevices) -> Result<Self, HostError> {
         let (mut found, mut remarks, mut blank) = (Vec::new(), Vec::new(), Vec::new());
         let (mut left_out, mut places) = (BTreeMap::new(), BTreeMap::<_, Vec<Place>>::new());
         for (path, there) in look_at_all(record.paths())? {
@@ -186,6 +194,12 @@ impl Assembly {
                 }
             }
         }
+        let mut moved = Vec::new();
+        for member in members_elsewhere(record, &found, devices)? {
+            remarks.extend(last_seen(record, &member));
+            moved.push(member.path.clone());
+            found.push(member);
+        }
         match assemble(found).into_values().next() {
             Some(mut assembly) => {
                 assembly.oddities.extend(remarks);
@@ -194,6 +208,7 @@ impl Assembly {
                     left_out.extend(assembly.second_places(uuid, &places));
                 }
                 assembly.left_out = left_out;
+                assembly.moved = moved;
                 assembly.kept_in.clone_from(&record.kept_in);
                 Ok(assembly)
             }
@@ -248,6 +263,36 @@ impl Assembly {
     }
 }
 
+/// Members of the array that are not among those found where they were last seen, and are block devices of another name now.
+fn members_elsewhere(record: &ArrayRecord, found: &[Member], devices: &BlockDevices) -> Result<Vec<Member>, HostError> {
+    let newest = found.iter().map(|member| &member.superblock).max_by_key(|superblock| superblock.rank());
+    let is_found = |uuid: Uuid| found.iter().any(|member| member.superblock.member_uuid == uuid);
+    let all = newest.iter().flat_map(|newest| {
+        let members = newest.state.members().map(|desc| (desc.uuid, desc.size_bytes));
+        members.chain(newest.state.spares.iter().map(|spare| (spare.uuid, spare.size_bytes)))
+    });
+    let sizes: BTreeSet<u64> = all.filter(|&(uuid, _)| !is_found(uuid)).map(|(_, size)| size).collect();
+    let may_have_moved = record.paths().any(|path| devices.may_name(path)) && (newest.is_none() || !sizes.is_empty());
+    let places: Vec<PathBuf> = match newest {
+        _ if !may_have_moved => Vec::new(),
+        None => devices.of_size(None),
+        Some(_) => sizes.into_iter().flat_map(|size| devices.of_size(Some(size))).collect(),
+    };
+    let of_array = |there| match there {
+        Found::Member(member) if member.superblock.array.to_string() == record.uuid => Some(*member),
+        _ => None,
+    };
+    let there = look_at_all(places.iter())?.into_iter().filter_map(|(_, there)| of_array(there));
+    Ok(there.filter(|member| !is_found(member.superblock.member_uuid)).collect())
+}
+
+/// That a member has come to another name, in words.
+fn last_seen(record: &ArrayRecord, member: &Member) -> Option<String> {
+    let index = u32::from(member.superblock.member.0);
+    let before = record.members.iter().find(|known| known.index == index)?;
+    Some(format!("{} is member {index}, which was last seen at {}", member.path.display(), before.path.display()))
+}
+
 /// Where a member was found.
 struct Place {
     /// As the record has it,
@@ -280,8 +325,8 @@ fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
     let newest = tell.max_by_key(|member| member.superblock.rank())?.superblock.clone();
     let expected: Vec<_> = newest.state.members().copied().collect();
     let (members, spares, oddities, blank) = (vec![None; expected.len()], Vec::new(), Vec::new(), Vec::new());
-    let left_out = BTreeMap::new();
-    let mut assembly = Assembly { newest, members, spares, oddities, blank, left_out, kept_in: None };
+    let (left_out, moved) = (BTreeMap::new(), Vec::new());
+    let mut assembly = Assembly { newest, members, spares, oddities, blank, left_out, moved, kept_in: None };
     for member in found {
         let path = member.path.display();
         let standing = assembly.newest.state.standing(&member.superblock);

@@ -66,6 +66,14 @@ impl Devices {
         known.iter().find(|(known, _)| *known == Some(id)).map(|(_, info)| info.clone())
     }
 
+    /// A device that is open is this one now, by this name: it is opened anew by that.
+    pub fn moved(&self, device: DeviceIx, id: FileId, name: &str) {
+        self.io.goes_by(device, Path::new(name));
+        for (known, info) in self.known.borrow_mut().iter_mut().filter(|(_, info)| info.ix == device) {
+            (*known, info.name) = (Some(id), name.to_owned());
+        }
+    }
+
     pub fn peer_answered(&self, result: Result<DeviceIx, StartError>) {
         self.answers.borrow_mut().push(result);
     }

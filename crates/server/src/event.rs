@@ -44,6 +44,8 @@ pub enum ServerEvent<'a> {
     ControlLost { array: &'a str, why: &'a dyn fmt::Display },
     /// A member that is looked for is not there.
     LookedFor { member: MemberIx, place: &'a Path, why: &'a str },
+    /// A member has come to another path.
+    Moved { member: MemberIx, place: &'a Path },
     /// Where members are could not be written down: the disks know, and a scan finds them.
     NotRemembered(&'a StateError),
     /// A client's connection.
@@ -67,7 +69,9 @@ impl ServerEvent<'_> {
         match self {
             Self::Fallback { .. } | Self::Signal(_) | Self::LookedFor { .. } => Weight::Detail,
             Self::Session(event) if event.trouble().is_none() => Weight::Detail,
-            Self::SharedLink(_) | Self::WayUnknown { .. } | Self::NoSharedLink { .. } => Weight::Line,
+            Self::SharedLink(_) | Self::WayUnknown { .. } | Self::NoSharedLink { .. } | Self::Moved { .. } => {
+                Weight::Line
+            }
             Self::Recording { .. } | Self::Stopping { .. } | Self::Stopped { .. } | Self::Session(_) => Weight::Line,
             Self::ControlLost { .. } | Self::SignalTooEarly { .. } => Weight::Line,
             Self::Oddity(_) | Self::RecordingEnds { .. } | Self::AddressLost(_) => Weight::Warning,
@@ -136,6 +140,7 @@ impl fmt::Display for ServerEvent<'_> {
             Self::LookedFor { member, place, why } => {
                 write!(f, "member {} is looked for at {}: {why}", member.0, place.display())
             }
+            Self::Moved { member, place } => write!(f, "member {} is at {} now", member.0, place.display()),
             Self::NotRemembered(error) => write!(
                 f,
                 "where the members are could not be written down: {error}: it is tried again every second; if the server ends \

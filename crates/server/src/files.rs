@@ -5,6 +5,7 @@
 //! there when all paths were last seen.
 
 use crate::aside::aside;
+use cygnus_host::moved::BlockDevices;
 use cygnus_runtime::Runtime;
 use cygnus_types::{ByteSize, Nanos};
 use cygnus_uring::{beneath, drive_at, is_drive};
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const PATIENCE: Nanos = Nanos::millis(200);
 
 const DELETED: &str = "its path does not exist any more, so what it holds is gone when the server stops";
+const UNPLUGGED: &str = "there is no device of its name any more: it was unplugged, and may be here by another name";
 
 /// What tells a file, block device or software SSD from all others, whatever its path.
 pub type FileId = (u64, u64);
@@ -83,6 +85,7 @@ impl Files {
     /// What is wrong with what stands where a member of this size is.
     pub fn odd(&self, path: &str, size: ByteSize) -> Option<String> {
         match *self.seen.borrow().get(path)? {
+            Seen::Nothing if BlockDevices::of_this_machine().may_name(Path::new(path)) => Some(UNPLUGGED.into()),
             Seen::Nothing => Some(DELETED.into()),
             Seen::File(len) if len < size.0 => {
                 Some(format!("its file is {} long and was {size}, so what lay behind is gone", ByteSize(len)))

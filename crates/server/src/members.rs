@@ -10,10 +10,10 @@ use crate::peer::ToPeer;
 use crate::seek::Places;
 use crate::served::Served;
 use cygnus_engine::Array;
-use cygnus_runtime::DeviceInfo;
+use cygnus_runtime::{DeviceInfo, DeviceIx};
 use cygnus_types::MemberIx;
 use cygnus_uring::Device;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl Places for Home<Array> {
     fn remembered(&self, member: MemberIx) -> Option<PathBuf> {
@@ -32,6 +32,14 @@ impl Places for Home<Array> {
 
     async fn opened(&self, id: FileId, device: &Device) -> Result<DeviceInfo, RequestError> {
         self.take_in(id, device).await
+    }
+
+    fn moved(&self, member: MemberIx, device: DeviceIx, id: FileId, place: &Path) {
+        let name = place.display().to_string();
+        self.devices.moved(device, id, &name);
+        self.array.goes_by(member, &name);
+        self.plan.log.tell(&ServerEvent::Moved { member, place });
+        self.remember_members();
     }
 
     fn tell(&self, event: &ServerEvent<'_>) {

@@ -1,4 +1,6 @@
-//! Looking for members that were absent when the array was opened, or gave no answer then, where they were last seen.
+//! Looking for members that were absent when the array was opened, or gave no answer then: where they were last seen, and, if that was
+//! a block device's name, at the other block devices of that size, since a device that comes back may be given another name. Members that
+//! left later the array asks itself; only by what names they go now is looked for here.
 //!
 //! What stands there may be anything: another array's member, a stranger's file, a file system that gives no answer. So a
 //! thread of its own looks, which reads only, and claims nothing before a superblock says that this is the member. One that
@@ -9,8 +11,9 @@ use crate::event::ServerEvent;
 use crate::files::{FileId, file_id};
 use cygnus_engine::{Array, Disbelief, NotLetIn, Sought};
 use cygnus_host::HostError;
-use cygnus_host::members::{Found, look};
-use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_host::members::{Found, look, look_in_time};
+use cygnus_host::moved::BlockDevices;
+use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{MemberIx, Nanos};
 use cygnus_uring::{Access, Device, OpenError};
 use std::cell::RefCell;
@@ -57,6 +60,10 @@ enum Brought {
     Known(FileId),
     /// The member, opened.
     Opened(FileId, Device),
+    /// The member by another name, which the array has open by the one that it had.
+    Moved(FileId, PathBuf),
+    /// What the array has open is still where it was.
+    Stays,
 }
 
 /// The member, or why it is not there.
@@ -82,6 +89,8 @@ pub trait Places {
     fn known_as(&self, id: FileId) -> Option<DeviceInfo>;
     /// Lets all reactors know a device that has been opened.
     async fn opened(&self, id: FileId, device: &Device) -> Result<DeviceInfo, RequestError>;
+    /// A device that is open, and was that of a member, is this one now and goes by this name.
+    fn moved(&self, member: MemberIx, device: DeviceIx, id: FileId, place: &Path);
     /// Says something in the log.
     fn tell(&self, event: &ServerEvent<'_>);
 }
@@ -136,7 +145,7 @@ pub async fn seek<P: Places>(seeker: Seeker<P>) {
 /// Sends somebody to look for a member if it is time for that, or hears what was found.
 async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought) {
     let Some(place) = seeker.places.remembered(sought.member) else { return };
-    let member = sought.member;
+    let (member, device) = (sought.member, sought.device);
     match search.out.as_ref().map(Receiver::try_recv) {
         None if seeker.rt.now() < search.due => {}
         None => search.out = send(place, seeker.places.known_ids(), sought),
@@ -145,7 +154,7 @@ async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought
         Some(brought) => {
             search.out = None;
             let brought = brought.unwrap_or(Err(NotThere::Silent));
-            if let Err(why) = shown(seeker, member, brought).await.map_err(|why| why.to_string())
+            if let Err(why) = shown(seeker, member, device, brought).await.map_err(|why| why.to_string())
                 && seeker.searches.note(member, &why)
             {
                 seeker.places.tell(&ServerEvent::LookedFor { member, place: &place, why: &why });
@@ -156,11 +165,22 @@ async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought
     }
 }
 
-/// Shows the array what was found.
-async fn shown<P: Places>(seeker: &Seeker<P>, member: MemberIx, brought: Answer) -> Result<(), NotThere> {
+/// Shows the array what was found, or has what it asks opened by another name.
+async fn shown<P: Places>(
+    seeker: &Seeker<P>,
+    member: MemberIx,
+    asked: Option<DeviceIx>,
+    brought: Answer,
+) -> Result<(), NotThere> {
     let device = match brought? {
         Brought::Known(id) => seeker.places.known_as(id).ok_or(NotThere::IsOpened)?,
         Brought::Opened(id, device) => seeker.places.opened(id, &device).await?,
+        Brought::Moved(id, place) => {
+            // It may have left for good meanwhile: then nobody asks any more.
+            asked.into_iter().for_each(|device| seeker.places.moved(member, device, id, &place));
+            return Ok(());
+        }
+        Brought::Stays => return Ok(()),
     };
     Ok(seeker.array.show(member, &device).await?)
 }
@@ -173,8 +193,32 @@ fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<A
     thread::Builder::new().name("seek".into()).spawn(errand).ok().map(|_| receiver)
 }
 
-/// What is at a place, opened if it is the member; blocking.
+/// The member, opened, where it was last seen or by another name; blocking.
 fn find(place: &Path, known: &[FileId], sought: &Sought) -> Answer {
+    let devices = BlockDevices::of_this_machine();
+    let elsewhere = || if devices.may_name(place) { find_moved(&devices, known, sought) } else { None };
+    match sought.device {
+        Some(_) if file_id(place).is_ok_and(|id| known.contains(&id)) => Ok(Brought::Stays),
+        Some(_) => elsewhere().map(|(id, place)| Brought::Moved(id, place)).ok_or(NotThere::NoPath),
+        None => find_at(place, known, sought).or_else(|why| match elsewhere() {
+            Some((_, place)) => find_at(&place, known, sought),
+            None => Err(why),
+        }),
+    }
+}
+
+/// The member, if it is one of the other block devices of its size.
+fn find_moved(devices: &BlockDevices, known: &[FileId], sought: &Sought) -> Option<(FileId, PathBuf)> {
+    let new = |place: PathBuf| Some((file_id(&place).ok().filter(|id| !known.contains(id))?, place));
+    let is_it = |(_, place): &(FileId, PathBuf)| match look_in_time(place) {
+        Found::Member(found) => sought.judge(&found.superblock, found.size).is_ok(),
+        _ => false,
+    };
+    devices.of_size(Some(sought.size())).into_iter().filter_map(new).find(is_it)
+}
+
+/// What is at a place, opened if it is the member; blocking.
+fn find_at(place: &Path, known: &[FileId], sought: &Sought) -> Answer {
     let id = file_id(place).map_err(|_| NotThere::NoPath)?;
     match look(place) {
         Found::Member(found) => sought.judge(&found.superblock, found.size).map(drop)?,

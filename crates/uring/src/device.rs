@@ -97,6 +97,13 @@ impl Device {
         Ok(Self(Arc::new(Inner { name, properties, backing, zones, punches })))
     }
 
+    /// See [`Io::goes_by`](crate::Io::goes_by).
+    pub(crate) fn goes_by(&self, path: &Path) {
+        if let Backing::Place(place) = &self.0.backing {
+            place.goes_by(path);
+        }
+    }
+
     /// Opens the path anew, unless somebody else has done so since the opening `known`; blocking. What was opened before stays
     /// so until its last operation has ended.
     pub(crate) fn reopen(&self, known: u64) -> Result<Opened, IoError> {
@@ -212,6 +219,11 @@ impl Device {
     /// Whether operations on it need no kernel.
     pub(crate) fn is_memory(&self) -> bool {
         matches!(self.0.backing, Backing::Memory(_))
+    }
+
+    /// Whether it is a block device that was taken away.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(&self.0.backing, Backing::Place(place) if place.current().is_gone())
     }
 
     /// How it is open now; `None` if it lies in memory.

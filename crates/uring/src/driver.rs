@@ -32,6 +32,8 @@ use crate::socket::{NextSend, Sockets, is_transient, place_of};
 
 /// Devices a reactor can hold: places in the table of registered files.
 pub(crate) const MAX_DEVICES: usize = 256;
+/// What the kernel says of a write behind the end of a device.
+const NO_SPACE: i32 = -libc::ENOSPC;
 
 /// How long a driver that is dropped waits for the kernel to let go of its buffers before it gives them up for lost.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -370,7 +372,7 @@ impl Core {
             return self.relaunch(id, flight, done);
         }
         let result = match &flight.op {
-            Op::Read { buf, .. } | Op::Write { buf, .. } => match result {
+            Op::Read { dev, buf, .. } | Op::Write { dev, buf, .. } => match result {
                 1.. => {
                     flight.done += result as u64;
                     if flight.done < buf.len() as u64 {
@@ -378,6 +380,8 @@ impl Core {
                     }
                     Ok(Outcome::Done)
                 }
+                // A device that was taken away has no bytes: reads end there, and writes find no space.
+                0 | NO_SPACE if self.devices[dev.0 as usize].device.is_gone() => Err(IoError::of_device(libc::ENODEV)),
                 // The file ends before the device does: somebody has shortened it.
                 0 => Err(IoError::new(IoErrorKind::Medium)),
                 _ => Err(IoError::of_device(-result)),

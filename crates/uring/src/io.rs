@@ -9,7 +9,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::rc::Rc;
 
-use cygnus_runtime::{DeviceInfo, ListenerId, Runtime, SocketId};
+use cygnus_runtime::{DeviceInfo, DeviceIx, ListenerId, Runtime, SocketId};
 use cygnus_types::Nanos;
 use cygnus_zoned::ZonedDevice;
 
@@ -34,6 +34,12 @@ impl Io {
             ZonedDevice::interpose(&self.1, ix, zones.zoned.clone());
         }
         Ok(device.info(ix))
+    }
+
+    /// A device that is open has come to another path: by that it is opened anew from now on, by all reactors that have it. Whoever counts
+    /// on what it holds looks at that first.
+    pub fn goes_by(&self, dev: DeviceIx, path: &Path) {
+        self.0.borrow().goes_by(dev, path);
     }
 
     /// Listens on a TCP address. Also returns the address bound, which tells the port if 0 was asked for.

@@ -118,11 +118,17 @@ impl Opening {
     pub(crate) fn is_block_device(&self) -> bool {
         matches!(self.identity, Identity::Block(..))
     }
+
+    /// Whether it is a block device that was taken away: what is left of one for those who have it open has no bytes.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_block_device() && size_of(&self.file).is_ok_and(|size| size == 0)
+    }
 }
 
 /// A path, and how it is open now.
 pub(crate) struct Place {
-    path: PathBuf,
+    /// By which it is opened anew.
+    path: Mutex<PathBuf>,
     access: Access,
     current: Mutex<Opening>,
     /// Held by whoever opens anew, which may take its time.
@@ -131,11 +137,16 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(path: &Path, access: Access, opening: Opening) -> Self {
-        Self { path: path.to_owned(), access, current: Mutex::new(opening), reopening: Mutex::new(()) }
+        Self { path: Mutex::new(path.to_owned()), access, current: Mutex::new(opening), reopening: Mutex::new(()) }
     }
 
     pub(crate) fn current(&self) -> Opening {
         self.current.lock().expect("no holder panics").clone()
+    }
+
+    /// It has come to another path, by which it is to be opened anew.
+    pub(crate) fn goes_by(&self, path: &Path) {
+        path.clone_into(&mut self.path.lock().expect("no holder panics"));
     }
 
     /// Opens the path anew, unless that has been done since the opening `known`; blocking. What is there must do for whoever
@@ -147,7 +158,8 @@ impl Place {
         if before.number > known {
             return Ok(before);
         }
-        let (opening, found) = Opening::new(&self.path, self.access, Some(&before))?;
+        let path = self.path.lock().expect("no holder panics").clone();
+        let (opening, found) = Opening::new(&path, self.access, Some(&before))?;
         let Properties { size, logical_block, buffer_align, .. } = *needed;
         if found.size < size || found.logical_block > logical_block || found.buffer_align > buffer_align {
             // Something else has taken its name.
@@ -182,16 +194,22 @@ fn identify(path: &Path, file: &File, metadata: &fs::Metadata) -> Result<Identit
     Ok(Identity::Block(metadata.rdev(), sequence))
 }
 
-fn block(path: &Path, file: &File, fallback: Option<String>, number: u64) -> Result<Properties, OpenError> {
+/// Bytes of a block device.
+fn size_of(file: &File) -> io::Result<u64> {
     let mut size = 0u64;
+    // SAFETY: the request fills a u64, which the variable is.
+    match unsafe { libc::ioctl(file.as_raw_fd(), BLKGETSIZE64, &raw mut size) } {
+        0 => Ok(size),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn block(path: &Path, file: &File, fallback: Option<String>, number: u64) -> Result<Properties, OpenError> {
+    let size = size_of(file).map_err(|error| io_error(path, "ask its size", error))?;
     let mut logical_block: libc::c_int = 0;
-    // SAFETY: the requests fill a u64 and a C int, which the variables are.
-    let failed = unsafe {
-        libc::ioctl(file.as_raw_fd(), BLKGETSIZE64, &raw mut size) != 0
-            || libc::ioctl(file.as_raw_fd(), libc::BLKSSZGET, &raw mut logical_block) != 0
-    };
-    if failed {
-        return Err(io_error(path, "ask its size", io::Error::last_os_error()));
+    // SAFETY: the request fills a C int, which the variable is.
+    if unsafe { libc::ioctl(file.as_raw_fd(), libc::BLKSSZGET, &raw mut logical_block) } != 0 {
+        return Err(io_error(path, "ask its logical block", io::Error::last_os_error()));
     }
     let logical_block = logical_block as u32;
     if logical_block > BLOCK as u32 {

@@ -209,9 +209,11 @@ pub fn read_array<T>(
     })
 }
 
-/// Where members of an array were last seen and something is: what cannot be opened, and second paths to a member, are left out.
+/// Where members of an array were last seen and something is, and where others of its members are now: what cannot be opened, and second
+/// paths to a member, are left out.
 fn places<'a>(record: &'a ArrayRecord, assembly: &'a Assembly) -> impl Iterator<Item = &'a PathBuf> {
-    record.paths().filter(|path| !assembly.left_out.contains_key(*path) && place::is_there(path))
+    let is_there = |path: &&PathBuf| !assembly.left_out.contains_key(*path) && place::is_there(path);
+    record.paths().filter(is_there).chain(&assembly.moved)
 }
 
 /// Checks a stopped array without writing anything to it; nobody else can open it meanwhile. Whatever stands where a
@@ -263,17 +265,18 @@ pub fn repair(assembly: &Assembly, log: Arc<dyn Log>, progress: impl Fn(&JobStat
     })
 }
 
-/// Opens whatever is there of a stopped array for copying its volumes. Nothing is written to any device, and those that
+/// Opens whatever is there of a stopped array for copying its volumes, at the places of its record and where members have `moved` to. Nothing is written to any device, and those that
 /// cannot be opened are done without.
 pub fn salvage<T>(
     record: &ArrayRecord,
+    moved: &[PathBuf],
     log: Arc<dyn Log>,
     remark: impl Fn(String),
     work: impl AsyncFnOnce(&Salvage) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let options = to_read(record.array()?, log);
     let mut devices = Vec::new();
-    for path in record.paths() {
+    for path in record.paths().chain(moved) {
         match open_all([path], Access::ReadOnly) {
             Ok(opened) => devices.extend(opened),
             Err(error) => remark(error.to_string()),

@@ -58,6 +58,7 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     // An array of which no member can be found has nothing to be salvaged either, and is told so below.
     let assembly = Assembly::of_record(&record).ok();
     assembly.as_ref().map_or(Ok(()), |assembly| status::refuse_in_place(assembly, "salvage"))?;
+    let moved = assembly.as_ref().map_or(Vec::new(), |assembly| assembly.moved.clone());
     let left = assembly.and_then(|assembly| assembly.left_in_memory());
     let left = left.map(|place| {
         format!(
@@ -69,6 +70,7 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     let remarks = RefCell::new(Vec::from_iter(left));
     let mut answer = backend::salvage(
         &record,
+        &moved,
         log,
         |text| remarks.borrow_mut().push(text),
         async |salvage| {

@@ -157,6 +157,11 @@ impl MemberShared {
         self.name.read().expect("no holder panics").clone()
     }
 
+    /// Its device has come to another path.
+    pub(crate) fn goes_by(&self, name: &str) {
+        name.clone_into(&mut self.name.write().expect("no holder panics"));
+    }
+
     /// How often what may be done with it has changed. Whoever has seen a change finds it counted here.
     pub(crate) fn changes(&self) -> u64 {
         self.service.changes()

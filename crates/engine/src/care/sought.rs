@@ -1,14 +1,15 @@
-//! Members that were absent when the array was opened, or gave no answer then, and come while it is served.
+//! Members that are looked for while the array is served.
 //!
-//! The engine knows no paths. Whoever serves the array looks where such a member was last seen ([`Array::sought`]), and shows
-//! what is there ([`Array::show`]). The array believes a device only if its superblock says that it is this very member, as it
+//! The engine knows no paths. Whoever serves the array looks for members that were absent when it was opened, or gave no answer then
+//! ([`Array::sought`]), where they were last seen, and shows what is there ([`Array::show`]). Members that left later the array asks itself,
+//! by the paths that their devices have; whoever finds that one has come to another path says so ([`Array::goes_by`]). The array believes a device only if its superblock says that it is this very member, as it
 //! was when it left or before, and if it takes a write and a flush. Then it is filled with what it lacks, as one that was away
 //! during a session is ([`crate::care::guardian`]), and from then on that looks after it.
 
 use std::rc::Rc;
 
 use cygnus_format::{MemberDesc, MemberState, Superblock};
-use cygnus_runtime::{DeviceInfo, IoError};
+use cygnus_runtime::{DeviceInfo, DeviceIx, IoError};
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 use thiserror::Error;
 
@@ -26,6 +27,8 @@ use crate::work::Work;
 pub struct Sought {
     /// Which.
     pub member: MemberIx,
+    /// The device that the array has open and asks itself, if it has one.
+    pub device: Option<DeviceIx>,
     array: Uuid,
     desc: MemberDesc,
     /// Of the newest superblocks.
@@ -93,6 +96,11 @@ pub enum Disbelief {
 }
 
 impl Sought {
+    /// Bytes of its device, in whole blocks.
+    pub fn size(&self) -> u64 {
+        self.desc.size_bytes
+    }
+
     /// Whether a device of `size` bytes with this superblock is the member, and can be believed. If what it holds is older than
     /// what the member held when it left: the sequence below which it has every stripe.
     ///
@@ -116,14 +124,19 @@ impl Sought {
 }
 
 impl Array {
-    /// Members that are missing, and of which no device has been shown since the array was opened. Those recorded as failed
-    /// are not among them: they are not believed until somebody says so.
+    /// Members that are missing or awaited. Those recorded as failed are not among them: they are not believed until somebody says so.
     pub fn sought(&self) -> Vec<Sought> {
         let members = (0..self.reactor.shared.members.len()).map(|ix| MemberIx(ix as u16));
         members.filter_map(|member| sought_now(&self.reactor, member)).collect()
     }
 
-    /// Shows a device that may be a member that is looked for. If it is, it takes part again, and gets what it lacks. All
+    /// The device of a member that is looked for and that the array has open goes by another name. It is opened anew by that already
+    /// ([`Sought::device`]); what it holds the array looks at itself.
+    pub fn goes_by(&self, member: MemberIx, name: &str) {
+        self.reactor.shared.members[member.index()].goes_by(name);
+    }
+
+    /// Shows a device that may be a member that is looked for and of which the array has none. If it is, it takes part again, and gets what it lacks. All
     /// reactors must have the device under its number.
     ///
     /// # Errors
@@ -137,19 +150,25 @@ impl Array {
 
 /// The member, if it is looked for now.
 fn sought_now(reactor: &Reactor, member: MemberIx) -> Option<Sought> {
-    let home = reactor.home();
+    let (home, shared) = (reactor.home(), &reactor.shared.members[member.index()]);
     let desc = Seats::of(reactor).desc(member);
     let ends = reactor.shared.is_stopped() || reactor.shared.fault().is_some() || reactor.shared.is_ending();
     let has_left = home.state.borrow().has_left(member);
-    let has_device = reactor.shared.members[member.index()].known_device().is_some();
-    let missing = desc.state == MemberState::Missing && !has_left && !has_device;
-    let (array, generation) = (home.uuid, home.records.generation.get());
-    (missing && !ends && !Seats::of(reactor).arrives(member)).then_some(Sought { member, array, desc, generation })
+    let is_awaited = shared.device().is_some() && shared.trouble().is_some();
+    let is_away = is_awaited || desc.state == MemberState::Missing && !has_left;
+    let (array, generation, device) = (home.uuid, home.records.generation.get(), shared.known_device());
+    let sought = Sought { member, device, array, desc, generation };
+    (is_away && !ends && !Seats::of(reactor).arrives(member)).then_some(sought)
+}
+
+/// The same, if no device of it has been shown since the array was opened.
+fn unseen_now(reactor: &Reactor, member: MemberIx) -> Option<Sought> {
+    sought_now(reactor, member).filter(|sought| sought.device.is_none())
 }
 
 async fn shown(reactor: Rc<Reactor>, member: MemberIx, device: DeviceInfo) -> Result<(), NotLetIn> {
     let name = || device.name.clone();
-    if sought_now(&reactor, member).is_none() {
+    if unseen_now(&reactor, member).is_none() {
         return Err(NotLetIn::NotSought(member));
     }
     if Seats::of(&reactor).is_in_use(device.ix) {
@@ -159,12 +178,12 @@ async fn shown(reactor: Rc<Reactor>, member: MemberIx, device: DeviceInfo) -> Re
     let guardian = Guardian::of(&reactor);
     // Whatever is at its path now: something may have come there since it was opened.
     let own = guardian.superblock_if_idle(device.ix, true).await.ok_or_else(|| NotLetIn::Silent(name()))?;
-    let sought = sought_now(&reactor, member).ok_or(NotLetIn::NotSought(member))?;
+    let sought = unseen_now(&reactor, member).ok_or(NotLetIn::NotSought(member))?;
     let judged = sought.judge(&own, device.size);
     judged.map_err(|why| NotLetIn::Stranger { device: name(), why })?;
     guardian.takes_writes(device.ix).await.map_err(|error| NotLetIn::Refuses { device: name(), error })?;
     // Meanwhile an operator may have been quicker, or the array has begun to close.
-    let sought = sought_now(&reactor, member).ok_or(NotLetIn::NotSought(member))?;
+    let sought = unseen_now(&reactor, member).ok_or(NotLetIn::NotSought(member))?;
     let only_below = sought.judge(&own, device.size).map_err(|why| NotLetIn::Stranger { device: name(), why })?;
     drop(taken);
     reactor.home().places.arrivals.borrow_mut().push(Returning { member, device, only_below });

@@ -19,7 +19,7 @@ fn others(devices: &[DeviceInfo]) -> Vec<DeviceInfo> {
 }
 
 fn sought(array: &Array) -> Vec<MemberIx> {
-    array.sought().into_iter().map(|sought| sought.member).collect()
+    array.sought().into_iter().filter(|sought| sought.device.is_none()).map(|sought| sought.member).collect()
 }
 
 /// Every second block is written anew.

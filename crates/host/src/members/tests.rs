@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scratch::Scratch;
+use crate::state::MemberRecord;
 use cygnus_format::{
     ArrayState, DATA_START, Extent, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState,
     SUPERBLOCK_OFFSETS, copies_for,
@@ -191,4 +192,81 @@ fn the_newest_superblock_says_what_the_array_is() {
     let fresh = make(dir, "d1", 1, 1, 8);
     let arrays = assemble([stale, fresh].map(|path| member(look(&path))));
     assert_eq!(arrays.values().next().unwrap().newest.generation, 8);
+}
+
+/// A machine on which block devices `sda` and so on are files.
+struct Machine {
+    scratch: Scratch,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let machine = Self { scratch: Scratch::new("members-moved") };
+        std::fs::create_dir(machine.dev()).unwrap();
+        machine
+    }
+
+    fn dev(&self) -> PathBuf {
+        self.scratch.path().canonicalize().unwrap().join("dev")
+    }
+
+    /// The kernel tells of a device.
+    fn lists(&self, name: &str, size: u64) {
+        let about = self.scratch.path().join("sys/class/block").join(name);
+        std::fs::create_dir_all(about.join("holders")).unwrap();
+        std::fs::write(about.join("size"), format!("{}\n", size / 512)).unwrap();
+    }
+
+    fn devices(&self) -> BlockDevices {
+        BlockDevices::at(self.scratch.path().join("sys"), self.dev())
+    }
+}
+
+fn record(array: u64, members: impl IntoIterator<Item = PathBuf>) -> ArrayRecord {
+    let members = (0..).zip(members).map(|(index, path)| MemberRecord { index, path }).collect();
+    let uuid = Uuid::from_random(array, 99).to_string();
+    ArrayRecord { schema: 1, name: "tank".into(), uuid, kept_in: None, spares: Vec::new(), members }
+}
+
+#[test]
+fn block_devices_that_have_come_to_another_name_are_found() {
+    let machine = Machine::new();
+    let dev = machine.dev();
+    let names = ["sda", "sdb", "sdc", "sdd", "sde", "sdf"];
+    let known = record(1, names.map(|name| dev.join(name)));
+    // Two have moved, to a name that nobody had and to that of another member; a third one's name is a stranger's now, and it is nowhere.
+    for (index, name) in [(0, "sda"), (1, "sdg"), (2, "sde"), (4, "sdh"), (5, "sdf")] {
+        make(&dev, name, 1, index, 3);
+        machine.lists(name, SIZE + 512);
+    }
+    make(&dev, "sdd", 2, 3, 3);
+    machine.lists("sdd", SIZE);
+    let found = Assembly::of_record_among(&known, &machine.devices()).unwrap();
+    let paths: Vec<_> = found.members.iter().map(|member| member.as_ref().map(|member| member.path.clone())).collect();
+    let at = |name: &str| Some(dev.join(name));
+    assert_eq!(paths, [at("sda"), at("sdg"), at("sde"), None, at("sdh"), at("sdf")]);
+    let said = |words: &str| found.oddities.iter().any(|oddity| oddity.contains(words));
+    assert!(said("sdg is member 1, which was last seen at") && said("sdh is member 4"), "{:?}", found.oddities);
+    // Of one size nobody lacks anything: it is not looked at.
+    machine.lists("sdg", 2 * SIZE);
+    assert_eq!(Assembly::of_record_among(&known, &machine.devices()).unwrap().missing(), [1, 3]);
+    // Files have the names that somebody gave them, and stay where they are.
+    let elsewhere = BlockDevices::at(machine.scratch.path().join("sys"), "/dev");
+    assert_eq!(Assembly::of_record_among(&known, &elsewhere).unwrap().missing(), [1, 3, 4]);
+}
+
+#[test]
+fn an_array_of_which_all_members_have_moved_is_found() {
+    let machine = Machine::new();
+    let dev = machine.dev();
+    let known = record(1, ["sda", "sdb", "sdc"].map(|name| dev.join(name)));
+    for (index, name) in [(0, "sdx"), (1, "sdy"), (2, "sdz")] {
+        make(&dev, name, 1, index, 3);
+        machine.lists(name, SIZE);
+    }
+    let found = Assembly::of_record_among(&known, &machine.devices()).unwrap();
+    assert_eq!(found.missing(), [3, 4, 5], "the record has never heard of them");
+    std::fs::remove_dir_all(machine.scratch.path().join("sys")).unwrap();
+    let nowhere = Assembly::of_record_among(&known, &machine.devices());
+    assert!(matches!(nowhere, Err(HostError::NoMember { .. })));
 }

@@ -22,7 +22,7 @@ impl Run<'_> {
             rt.sleep(absent.until).await;
             let member = MemberIx(absent.member as u16);
             while !array.status().members[member.index()].is_online() {
-                if array.sought().iter().any(|sought| sought.member == member) {
+                if array.sought().iter().any(|sought| sought.member == member && sought.device.is_none()) {
                     let shown = array.show(member, &device).await;
                     journal::tell(format!("{} {name} is shown: {shown:?}", rt.now()));
                 }

@@ -1,5 +1,7 @@
 //! Devices that are opened anew, on an errand: a path may give no answer.
 
+use std::path::Path;
+
 use cygnus_runtime::{Completion, DeviceIx, IoError, IoErrorKind, OpId, Outcome};
 
 use super::{Core, system_error};
@@ -27,6 +29,13 @@ impl Core {
         let sent = self.reopenings.send(move || Reopened { id, dev, result: device.reopen(known) });
         if let Err(error) = sent {
             self.ended.push(Completion { id, result: Err(system_error(&error)) });
+        }
+    }
+
+    /// See [`Io::goes_by`](crate::Io::goes_by).
+    pub(crate) fn goes_by(&self, dev: DeviceIx, path: &Path) {
+        if let Some(Registered { device, .. }) = self.devices.get(dev.0 as usize) {
+            device.goes_by(path);
         }
     }
 
