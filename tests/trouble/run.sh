@@ -43,6 +43,7 @@ two-loops-full loops
 loops-moved moved
 mapped-away mapped AWAY=error
 mapped-stopped mapped AWAY=suspend
+unplugged unplugged
 suspended-for impatient
 raid5-full full PRESET=raid5
 raid5-one-hangs hangs PRESET=raid5 HANGING=1
@@ -52,9 +53,9 @@ raid10-suspended-for impatient PRESET=raid10
 LIST
 }
 
-# What needs device-mapper, which many kernels of containers lack, runs with --long or when it is named.
+# What needs device-mapper or SCSI disks, which many kernels of containers lack, runs with --long or when it is named.
 chosen() {
-    ((${#names[@]} == 0)) && { ((LONG)) || [[ $1 != mapped-* ]]; return; }
+    ((${#names[@]} == 0)) && { ((LONG)) || [[ $1 != mapped-* && $1 != unplugged ]]; return; }
     local n
     for n in "${names[@]}"; do [[ $1 == *"$n"* ]] && return 0; done
     return 1

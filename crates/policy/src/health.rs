@@ -30,6 +30,8 @@ pub enum Suspicion {
 impl fmt::Display for Suspicion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // Superblocks count either kind up to here.
+            Self::Errors(count @ 255..) => write!(f, "at least {count} of its blocks were unreadable or wrong"),
             Self::Errors(count) => write!(f, "{count} of its blocks were unreadable or wrong"),
             Self::Growing(today, before) => {
                 write!(f, "{today} of its blocks were unreadable or wrong within a day, after {before} the day before")
@@ -83,5 +85,7 @@ mod tests {
         assert_eq!(judge(63, 0, 0, 0), None, "long ago");
         assert_eq!(judge(64, 0, 0, 0), Some(Suspicion::Errors(64)));
         assert_eq!(judge(0, 0, 0, 100), Some(Suspicion::Slow(100)));
+        let words = |count| Suspicion::Errors(count).to_string();
+        assert!(words(254).starts_with("254 of its blocks") && words(255).starts_with("at least 255 of its blocks"));
     }
 }

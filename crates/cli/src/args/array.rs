@@ -28,8 +28,8 @@ pub enum ArrayCommand {
     /// Find arrays on files, devices or in directories, and remember where their members are
     #[command(after_help = SCAN_EXAMPLES)]
     Scan {
-        /// Files, block devices, or directories whose files are all looked at
-        #[arg(required = true, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        /// Files, block devices, or directories whose files are all looked at; none: all block devices of this machine
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
     },
     /// Verify a stopped array offline: every structure, checksum and parity; changes nothing
@@ -154,6 +154,7 @@ done. No other preset does.";
 
 const SCAN_EXAMPLES: &str = "\
 Examples:
+  cygnus array scan                      all block devices of this machine
   cygnus array scan /dev/nvme*n1
   cygnus array scan /srv/cygnus-files";
 

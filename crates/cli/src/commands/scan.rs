@@ -6,6 +6,7 @@ use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
 use cygnus_host::members::{self, Assembly, Found};
+use cygnus_host::moved::BlockDevices;
 use cygnus_host::state::{ArrayRecord, MemberRecord};
 use cygnus_types::{MemberIx, Uuid};
 use serde::Serialize;
@@ -47,7 +48,11 @@ struct OtherPath {
 pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
     let mut found = Vec::new();
     let mut others = Vec::new();
-    for path in members::expand(paths)? {
+    let places = match paths {
+        [] => BlockDevices::of_this_machine().of_size(None),
+        paths => members::expand(paths)?,
+    };
+    for path in places {
         match members::look_in_time(&path) {
             Found::Member(member) => found.push(*member),
             Found::Nothing => others.push(OtherPath { path, holds: "nothing".into() }),
@@ -60,7 +65,9 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
     let arrays = members::assemble(all);
     if arrays.is_empty() {
         let looked = others.iter().map(|other| format!("\n  {}: {}", other.path.display(), other.holds));
-        return Err(Failure::Failed(format!("no member of an array was found{}", looked.collect::<String>())));
+        let whereabouts = if paths.is_empty() { " on this machine's block devices; files have to be named" } else { "" };
+        let looked = looked.collect::<String>();
+        return Err(Failure::Failed(format!("no member of an array was found{whereabouts}{looked}")));
     }
     // One that cannot be remembered is no reason to leave the others out.
     let (mut remembered, mut failures) = (Vec::new(), Vec::new());
