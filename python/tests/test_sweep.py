@@ -85,6 +85,54 @@ def test_ray_that_is_not_installed_is_named(here, monkeypatch):
         cygnus_lab.sweep(here / "small.toml", ray=True)
 
 
+class FakeRay:
+    """Ray, as far as connecting goes."""
+
+    def __init__(self):
+        self.connected, self.job = None, 0
+
+    def is_initialized(self):
+        return self.connected is not None
+
+    def init(self, address, **_):
+        assert self.connected is None
+        self.connected, self.job = address or "local", self.job + 1
+
+    def shutdown(self):
+        self.connected = None
+
+    def get_runtime_context(self):
+        return self
+
+    def get_job_id(self):
+        return str(self.job)
+
+
+def test_an_address_is_refused_where_ray_is_connected_already(monkeypatch):
+    from cygnus_lab import _ray
+
+    monkeypatch.setattr(_ray, "_connected", None)
+    ray = FakeRay()
+    ray.init(address="elsewhere:1")
+    _ray._connect(ray, None)
+    for address in ("here:1", "elsewhere:1", "auto"):
+        with pytest.raises(cygnus_lab.CygnusError, match="Ray is connected already"):
+            _ray._connect(ray, address)
+    assert ray.connected == "elsewhere:1"
+    ray.shutdown()
+    # One sweep after another, over the same cluster.
+    _ray._connect(ray, "here:1")
+    _ray._connect(ray, "here:1")
+    assert ray.connected == "here:1"
+    with pytest.raises(cygnus_lab.CygnusError, match="ray.shutdown"):
+        _ray._connect(ray, "there:1")
+    # The address is the same, and the connection another one.
+    ray.shutdown()
+    ray.init(address="elsewhere:1")
+    with pytest.raises(cygnus_lab.CygnusError, match="Ray is connected already"):
+        _ray._connect(ray, "here:1")
+
+
 def test_runs_that_fail_are_rows_and_a_warning(here):
     text = (here / "small.toml").read_text()
     job = '[[workload.fio]]\ndepth = 4\nread = 50'
