@@ -7,7 +7,7 @@ use cygnus_workload::Kind;
 use crate::client::Shared;
 use crate::outcome::{
     ClusterRow, DeviceTotals, LatencyRow, OperationRow, Outcome, RoleRow, Sample, is_measured, milli, per_million,
-    per_second, variation_milli,
+    per_second, quotient_milli, variation_milli,
 };
 use crate::sampler::Snapshot;
 use crate::scenario::{ArraySection, Scenario};
@@ -74,15 +74,19 @@ impl Ended<'_> {
             latency,
             operations: operation_rows(self.shared),
             reads_by_role: role_rows(self.shared),
-            array_write_amplification_milli: milli(written_pages, user),
-            rehomed_milli: after.rehomed_blocks.zip(before.rehomed_blocks).map(|(all, old)| milli(all - old, user)),
+            array_write_amplification_milli: quotient_milli(written_pages, user),
+            rehomed_milli: after
+                .rehomed_blocks
+                .zip(before.rehomed_blocks)
+                .and_then(|(all, old)| quotient_milli(all - old, user)),
             moves: self.bed.home().store.moves(),
-            cleaning_amplification_milli: milli(user + moved, user),
-            drive_write_amplification_milli: milli(programmed, written_pages),
+            cleaning_amplification_milli: quotient_milli(user + moved, user),
+            // Drives without flash program nothing.
+            drive_write_amplification_milli: quotient_milli(programmed, written_pages).filter(|_| programmed > 0),
             rotations: after.rotations - before.rotations,
             victims: after.victims - before.victims,
             victims_beside: after.victims_beside - before.victims_beside,
-            victim_valid_milli: milli(
+            victim_valid_milli: quotient_milli(
                 after.victim_live - before.victim_live,
                 after.victim_capacity - before.victim_capacity,
             ),
@@ -99,7 +103,7 @@ impl Ended<'_> {
         }
     }
 
-    fn variation(&self, samples: &[Sample]) -> u64 {
+    fn variation(&self, samples: &[Sample]) -> Option<u64> {
         let (from, until) = self.shared.measured();
         let (ramp, end) = (from.since(self.shared.start).0, until.since(self.shared.start).0);
         // The last one of a run may end a little after it, by what a core had yet to do.
@@ -117,7 +121,7 @@ impl Ended<'_> {
         let span = self.after.at.since(self.ramp.at).0;
         let row = |(n, (after, before)): (usize, (&ClusterCounters, &ClusterCounters))| {
             let since = *after - *before;
-            let mean = |sum: Nanos| sum.0.checked_div(since.requests).unwrap_or(0);
+            let mean = |sum: Nanos| sum.0.checked_div(since.requests);
             ClusterRow {
                 cluster: network.topology.cluster_name(n).into(),
                 requests: since.requests,
