@@ -38,7 +38,7 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
     if seeds is not None:
         if isinstance(seeds, bool) or not hasattr(seeds, "__index__"):
             raise TypeError(f"seeds says how many, counted from 1, and not {seeds!r}: a sweep file may name them, seeds = [1, 7]")
-        arguments += ["--seeds", str(seeds)]
+        arguments.append(f"--seeds={seeds}")
     with tempfile.TemporaryDirectory(prefix="cygnus-lab-") as scratch:
         rows = os.fspath(out) if out is not None else os.path.join(scratch, "rows.csv")
         if ray:
@@ -47,7 +47,7 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
             _ray.run(program, arguments, rows, None if ray is True else ray)
         last = [*arguments, "--out", rows]
         if jobs is not None:
-            last += ["--jobs", str(jobs)]
+            last.append(f"--jobs={jobs}")
         if files is not None:
             last += ["--files", os.fspath(files)]
         # After Ray all rows are there, and are only put in order.

@@ -33,6 +33,10 @@ def test_any_scenario_may_be_varied(here):
 def test_mistakes_are_told_in_the_words_of_the_program(here):
     with pytest.raises(cygnus_lab.CygnusError, match="unknown field `dept`"):
         cygnus_lab.sweep(here / "small.toml", vary={"workload.fio.0.dept": [1]})
+    # What begins with a dash is a value, and no option.
+    for wrong, words in (({"seeds": -1}, "'-1' for '--seeds"), ({"jobs": -3}, "'-3' for '--jobs")):
+        with pytest.raises(cygnus_lab.CygnusError, match=words):
+            cygnus_lab.sweep(here / "small.toml", **wrong)
     with pytest.raises(cygnus_lab.CygnusError, match="no such program"):
         cygnus_lab.sweep(here / "sweep.toml", binary="no-such-program")
     with pytest.raises(ValueError, match="leave out ray"):

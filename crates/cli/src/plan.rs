@@ -300,6 +300,7 @@ fn remarks(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, terms: Term
             wider.0, wider.1
         ));
     }
+    remarks.extend(drive::holds_back(utilisation, 1.0));
     remarks.extend(drive::beyond_one_array(chosen.spares, chosen.width(), layout.raw_bytes));
     if chosen.parity == 0 {
         remarks.push("without parity the loss of one drive loses data".into());

@@ -39,7 +39,7 @@ pub struct Outcome {
     /// Bytes that users wrote per second, after the ramp.
     pub write_bytes_per_second: u64,
     /// Coefficient of variation (standard deviation by mean) of the bytes read and written per second, in thousandths,
-    /// over the samples that begin after the ramp; nothing if there were no bytes.
+    /// over the samples that begin after the ramp; nothing if there were no bytes, or fewer than two samples.
     pub throughput_variation_milli: Option<u64>,
     /// Latencies after the ramp, by client, job and kind of request.
     pub latency: Vec<LatencyRow>,
@@ -396,9 +396,9 @@ pub(crate) fn is_measured(at: u64, span: u64, ramp: u64) -> bool {
     at >= ramp + span
 }
 
-/// Standard deviation of the values divided by their mean, in thousandths; nothing if that is 0.
+/// Standard deviation of the values divided by their mean, in thousandths; nothing if that is 0, or of one value, which cannot vary.
 pub(crate) fn variation_milli(values: &[u64]) -> Option<u64> {
-    let count = values.len().max(1) as u128;
+    let count = Some(values.len() as u128).filter(|&count| count > 1)?;
     let sum: u128 = values.iter().map(|&value| u128::from(value)).sum();
     // In units of 1 / count, so that the mean is whole.
     let squares: u128 = values.iter().map(|&value| (u128::from(value) * count).abs_diff(sum).pow(2)).sum();
@@ -420,6 +420,7 @@ mod tests {
     fn variation_of_known_series() {
         assert_eq!(variation_milli(&[]), None);
         assert_eq!(variation_milli(&[0, 0]), None);
+        assert_eq!(variation_milli(&[5]), None);
         assert_eq!(variation_milli(&[5, 5, 5]), Some(0));
         // Mean 5, standard deviation 2.
         assert_eq!(variation_milli(&[2, 4, 4, 4, 5, 5, 7, 9]), Some(400));

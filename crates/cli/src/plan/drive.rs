@@ -2,7 +2,9 @@
 
 use crate::args::plan::PlanArgs;
 use crate::failure::Failure;
+use cygnus_engine::CreateOptions;
 use cygnus_format::{MAX_GROUPS, MAX_MEMBERS, MAX_WIDTH};
+use cygnus_policy::Preset as ArrayPreset;
 use cygnus_policy::planner::DeviceFigures;
 use cygnus_ssd::{Figure, Preset};
 use serde::Serialize;
@@ -116,6 +118,35 @@ pub fn beyond_one_array(spares: u32, width: u32, raw_bytes: f64) -> Option<Strin
     (spares >= width).then(|| {
         format!(
             "an array has at most {MAX_MEMBERS} drives in {MAX_GROUPS} R-groups: {spares} drives are left for another one"
+        )
+    })
+}
+
+/// Part of the data space that volumes may have where nothing is held back for cleaning: headers and checkpoints take the rest.
+const OFFERED: f64 = 0.979;
+/// Percent that have to be held back at least: segments that are free or open at any time are worth about as much.
+const LEAST_HELD_BACK: f64 = 3.0;
+
+/// What to make the array with, if it is to be fuller than one that is made without a word may be. `emptied` is the part of its
+/// groups that is not in reserve.
+pub fn holds_back(utilisation: f64, emptied: f64) -> Option<String> {
+    let usual = f64::from(CreateOptions::new("plan", ArrayPreset::Swan, 2, 1, 1).over_provision_permille) / 10.0;
+    let offered = OFFERED * emptied;
+    let needed = (100.0 * (1.0 - utilisation / offered)).floor();
+    let offers = |held_back: f64| 100.0 * offered * (1.0 - held_back / 100.0);
+    if needed >= usual {
+        return None;
+    }
+    Some(if needed < LEAST_HELD_BACK {
+        format!(
+            "volumes may take {:.0} % of this space at most, which no array can be made to exceed: let it be less full",
+            offers(LEAST_HELD_BACK).floor()
+        )
+    } else {
+        format!(
+            "an array holds {usual:.0} % back for cleaning if nobody says otherwise, and volumes may take {:.0} % of this space: make it \
+             with --over-provision {needed:.0}%",
+            offers(usual).floor()
         )
     })
 }

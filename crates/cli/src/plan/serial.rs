@@ -1,6 +1,6 @@
 //! `cygnus plan --preset serial`: whether external collection keeps up.
 
-use super::drive::{Device, beyond_one_array, device, figures, groups_of, possible};
+use super::drive::{Device, beyond_one_array, device, figures, groups_of, holds_back, possible};
 use super::units::{rate, terabytes};
 use crate::args::plan::PlanArgs;
 use crate::failure::Failure;
@@ -98,7 +98,11 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         write_amplification: 1.0 / (1.0 - sustained.valid_share) / data_share,
         usable_bytes: raw * data_share * utilisation,
         raw_bytes: raw,
-        remarks: beyond_one_array(spares, width, raw).into_iter().chain(remarks(parity, sustained)).collect(),
+        remarks: holds_back(utilisation, f64::from(groups - 1) / f64::from(groups))
+            .into_iter()
+            .chain(beyond_one_array(spares, width, raw))
+            .chain(remarks(parity, sustained))
+            .collect(),
     })
 }
 

@@ -180,8 +180,8 @@ impl Described<'_> {
             (
                 "Arrivals",
                 format!(
-                    "{:.0}/s and {} on average, {}/s in the busiest second",
-                    stat.mean_iops,
+                    "{}/s and {} on average, {}/s in the busiest second",
+                    show::count(stat.mean_iops.round() as u64),
                     show::rate(stat.mean_bytes_per_second),
                     show::count(stat.peak_iops)
                 ),
