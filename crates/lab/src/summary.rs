@@ -1,7 +1,7 @@
 //! From counters to an outcome.
 
 use cygnus_fabric::ClusterCounters;
-use cygnus_types::Nanos;
+use cygnus_types::{ByteSize, Nanos};
 use cygnus_workload::Kind;
 
 use crate::client::Shared;
@@ -55,6 +55,8 @@ impl Ended<'_> {
         let time = self.after.at.since(self.before.at).0;
         let worked = || self.after.worked_since(self.before).map(|core| core.0);
         debug_assert!(collected <= programmed, "collected pages are programmed pages");
+        let mut remarks = self.shared.remarks.borrow().clone();
+        remarks.extend(self.never_read(bytes("read"), devices.iter().map(|device| device.read_bytes).sum()));
         Outcome {
             scenario: self.scenario.name().into(),
             array: self.section.name().into(),
@@ -66,7 +68,7 @@ impl Ended<'_> {
             volume_bytes: self.bed.home().store.size(),
             measured_ns: measured,
             makespan_ns: self.shared.makespan().map(|span| span.0),
-            remarks: self.shared.remarks.borrow().clone(),
+            remarks,
             requests: latency.iter().map(|row| row.count).sum(),
             read_bytes_per_second: per_second(bytes("read"), measured),
             write_bytes_per_second: per_second(bytes("write"), measured),
@@ -101,6 +103,19 @@ impl Ended<'_> {
             wear: self.after.wear.clone(),
             samples,
         }
+    }
+
+    /// A sentence where drives had little to do with what clients read. Rates and latencies of such reads are those of no drive.
+    fn never_read(&self, clients: u64, drives: u64) -> Option<String> {
+        let array = self.section.name();
+        (drives < clients / 2 && !self.scenario.has_cache()).then(|| {
+            format!(
+                "{array}: clients read {}, and drives were read for {} only: the rest was never written (see [aging]), or still in \
+                 memory",
+                ByteSize(clients),
+                ByteSize(drives)
+            )
+        })
     }
 
     fn variation(&self, samples: &[Sample]) -> Option<u64> {

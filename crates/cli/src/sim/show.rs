@@ -45,10 +45,15 @@ fn remarks(outcomes: &[Outcome]) -> String {
         let span = Nanos(outcome.makespan_ns?);
         Some(format!("{}: every request was answered {span} after the start (makespan)\n", outcome.array))
     };
-    let remark = |outcome: &Outcome| outcome.remarks.iter().map(|remark| format!("{remark}\n")).collect::<String>();
     let mut text: String = outcomes.iter().filter_map(makespan).collect();
-    // All arrays have the same clients.
-    text.extend(outcomes.first().map(remark));
+    // All arrays have the same clients, of which the same is told.
+    let mut told: Vec<&String> = Vec::new();
+    for remark in outcomes.iter().flat_map(|outcome| &outcome.remarks) {
+        if !told.contains(&remark) {
+            told.push(remark);
+            text.push_str(&format!("{remark}\n"));
+        }
+    }
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
