@@ -28,8 +28,7 @@ def run(program, arguments, out, address):
     left = [run["id"] for run in plan["runs"] if not run["done"]]
     if not left:
         return
-    if not ray.is_initialized():
-        ray.init(address=address, include_dashboard=False, log_to_driver=False)
+    _connect(ray, address)
     luggage = ray.put(_pack(program, plan["files"]))
     task = ray.remote(num_cpus=1, max_retries=3)(_rows)
     processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -40,6 +39,23 @@ def run(program, arguments, out, address):
             ended, waiting = ray.wait(waiting)
             for one in ended:
                 output.append(ray.get(one))
+
+
+#: The address that a sweep connected to, and the job that Ray made of it.
+_connected = None
+
+
+def _connect(ray, address):
+    """Connects to the cluster. What is connected already stays: without an address it is what is meant, with one it has to be that."""
+    global _connected
+    if not ray.is_initialized():
+        ray.init(address=address, include_dashboard=False, log_to_driver=False)
+        _connected = (address, ray.get_runtime_context().get_job_id())
+    elif address is not None and _connected != (address, ray.get_runtime_context().get_job_id()):
+        raise _command.CygnusError(
+            f"ray={address!r}: Ray is connected already, to this cluster or another one: "
+            "use that with ray=True, or call ray.shutdown() first"
+        )
 
 
 class _Output:

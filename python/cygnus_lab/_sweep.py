@@ -22,11 +22,12 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
     out:    the CSV file of the rows. Those that are there already are not run again. A temporary one if not given
     files:  a directory where each run leaves its scenario, histograms and time series too; not with ``ray``
     jobs:   runs side by side on this machine; one for each core if not given
-    ray:    True, or the address of a Ray cluster: the runs are spread over it, each on one of its processors
+    ray:    True, or the address of a Ray cluster: the runs are spread over it, each on one of its processors. An address is refused
+            if Ray was connected by somebody else
     binary: the program; else ``$CYGNUS``, else ``cygnus`` in the path
 
     Raises TypeError if ``vary`` is no dictionary of lists or ``seeds`` no number, CygnusError with the program's words if the sweep
-    makes no sense or its rows cannot be written. Runs that fail are told as a warning, and in the column ``error``.
+    makes no sense, its rows cannot be written or Ray is connected elsewhere. Runs that fail are told as a warning, and in the column ``error``.
     """
     if ray and files is not None:
         raise ValueError("files= leaves the files of runs on this machine: leave out ray=")
@@ -37,7 +38,7 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
     if seeds is not None:
         if isinstance(seeds, bool) or not hasattr(seeds, "__index__"):
             raise TypeError(f"seeds says how many, counted from 1, and not {seeds!r}: a sweep file may name them, seeds = [1, 7]")
-        arguments += ["--seeds", str(seeds)]
+        arguments.append(f"--seeds={seeds}")
     with tempfile.TemporaryDirectory(prefix="cygnus-lab-") as scratch:
         rows = os.fspath(out) if out is not None else os.path.join(scratch, "rows.csv")
         if ray:
@@ -46,7 +47,7 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
             _ray.run(program, arguments, rows, None if ray is True else ray)
         last = [*arguments, "--out", rows]
         if jobs is not None:
-            last += ["--jobs", str(jobs)]
+            last.append(f"--jobs={jobs}")
         if files is not None:
             last += ["--files", os.fspath(files)]
         # After Ray all rows are there, and are only put in order.

@@ -21,6 +21,11 @@ def test_rows_are_those_of_this_machine(here):
     assert (here / "ray.csv").read_bytes() == (here / "local.csv").read_bytes()
 
 
+def test_an_address_is_refused_where_ray_is_connected_already(here):
+    with pytest.raises(cygnus_lab.CygnusError, match="Ray is connected already"):
+        cygnus_lab.sweep(here / "sweep.toml", ray="127.0.0.1:1")
+
+
 def test_a_sweep_goes_on_where_it_was(here):
     cygnus_lab.sweep(here / "sweep.toml", out=here / "rows.csv")
     whole = (here / "rows.csv").read_bytes()

@@ -33,6 +33,10 @@ def test_any_scenario_may_be_varied(here):
 def test_mistakes_are_told_in_the_words_of_the_program(here):
     with pytest.raises(cygnus_lab.CygnusError, match="unknown field `dept`"):
         cygnus_lab.sweep(here / "small.toml", vary={"workload.fio.0.dept": [1]})
+    # What begins with a dash is a value, and no option.
+    for wrong, words in (({"seeds": -1}, "'-1' for '--seeds"), ({"jobs": -3}, "'-3' for '--jobs")):
+        with pytest.raises(cygnus_lab.CygnusError, match=words):
+            cygnus_lab.sweep(here / "small.toml", **wrong)
     with pytest.raises(cygnus_lab.CygnusError, match="no such program"):
         cygnus_lab.sweep(here / "sweep.toml", binary="no-such-program")
     with pytest.raises(ValueError, match="leave out ray"):
@@ -83,6 +87,54 @@ def test_ray_that_is_not_installed_is_named(here, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(cygnus_lab.CygnusError, match="needs Ray: pip install"):
         cygnus_lab.sweep(here / "small.toml", ray=True)
+
+
+class FakeRay:
+    """Ray, as far as connecting goes."""
+
+    def __init__(self):
+        self.connected, self.job = None, 0
+
+    def is_initialized(self):
+        return self.connected is not None
+
+    def init(self, address, **_):
+        assert self.connected is None
+        self.connected, self.job = address or "local", self.job + 1
+
+    def shutdown(self):
+        self.connected = None
+
+    def get_runtime_context(self):
+        return self
+
+    def get_job_id(self):
+        return str(self.job)
+
+
+def test_an_address_is_refused_where_ray_is_connected_already(monkeypatch):
+    from cygnus_lab import _ray
+
+    monkeypatch.setattr(_ray, "_connected", None)
+    ray = FakeRay()
+    ray.init(address="elsewhere:1")
+    _ray._connect(ray, None)
+    for address in ("here:1", "elsewhere:1", "auto"):
+        with pytest.raises(cygnus_lab.CygnusError, match="Ray is connected already"):
+            _ray._connect(ray, address)
+    assert ray.connected == "elsewhere:1"
+    ray.shutdown()
+    # One sweep after another, over the same cluster.
+    _ray._connect(ray, "here:1")
+    _ray._connect(ray, "here:1")
+    assert ray.connected == "here:1"
+    with pytest.raises(cygnus_lab.CygnusError, match="ray.shutdown"):
+        _ray._connect(ray, "there:1")
+    # The address is the same, and the connection another one.
+    ray.shutdown()
+    ray.init(address="elsewhere:1")
+    with pytest.raises(cygnus_lab.CygnusError, match="Ray is connected already"):
+        _ray._connect(ray, "here:1")
 
 
 def test_runs_that_fail_are_rows_and_a_warning(here):

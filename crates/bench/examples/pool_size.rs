@@ -56,6 +56,6 @@ fn fill(preset: &str, groups: u64, segments: u64) -> Result<(Duration, f64), Box
     let spent = first.map_or(Duration::ZERO, |first| last - first);
     // The first sample is what was counted before the first mark.
     let written: u64 = outcome.samples.iter().skip(1).map(|sample| sample.writes[0]).sum();
-    let placed = written as f64 * outcome.cleaning_amplification_milli as f64 / 1000.0;
+    let placed = written as f64 * cygnus_lab::ratio(outcome.cleaning_amplification_milli);
     Ok((spent, placed / (k * COLUMN / BLOCK as u64) as f64))
 }

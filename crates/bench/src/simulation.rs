@@ -163,8 +163,8 @@ pub fn run_sim(options: &SimOptions, progress: impl Fn(&str)) -> Result<SimRepor
             ByteSize(outcome.drive_bytes)
         ),
         rows: vec![whole, engine, writes, reads],
-        cleaning_amplification: outcome.cleaning_amplification_milli as f64 / 1000.0,
-        drive_amplification: outcome.drive_write_amplification_milli as f64 / 1000.0,
+        cleaning_amplification: cygnus_lab::ratio(outcome.cleaning_amplification_milli),
+        drive_amplification: cygnus_lab::ratio(outcome.drive_write_amplification_milli),
         simulated_bytes: bytes,
         resident_gib_per_tb: per_tb(resident.saturating_sub(before)),
         translation_gib_per_tb: per_tb(outcome.memory.0),

@@ -40,6 +40,9 @@ pub fn create<T>(
     if path.symlink_metadata().is_ok() {
         refuse_existing(path, replace)?;
     }
+    // What a link leads to is replaced, and not the link, which may be the system's, as /dev/stdout is.
+    let followed = if path.is_symlink() { path.canonicalize().map_err(failed)? } else { path.into() };
+    let path = followed.as_path();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let begun = Begun(path.with_file_name(format!(".{name}.partial-{}", std::process::id())));
     let file = File::create_new(&begun.0).map_err(failed)?;
@@ -186,6 +189,16 @@ mod tests {
         state.save(&ArrayRecord { schema, name, uuid, kept_in: None, spares, members }).unwrap();
         assert!(open(&path, true, &state).unwrap_err().to_string().contains("array tank was last seen"));
         assert_eq!(fs::read(&path).unwrap(), b"its superblocks are gone");
+    }
+
+    #[test]
+    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+        let (scratch, _) = scratch("outfile-link");
+        let [file, link] = ["file", "link"].map(|name| scratch.path().join(name));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write(&link, "new").unwrap();
+        assert!(link.is_symlink() && fs::read_to_string(&file).unwrap() == "new");
     }
 
     #[test]

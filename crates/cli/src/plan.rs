@@ -15,7 +15,7 @@ use crate::output::Output;
 use cygnus_format::Raid;
 use cygnus_lab::Regime;
 use cygnus_policy::planner::{self, DeviceFigures, Layout, Prospect, Terms};
-use drive::{Device, SWAN_PAPER_NAME, figures, possible};
+use drive::{Device, SWAN_PAPER_NAME, figures, groups_of, is_possible_width, possible};
 use serde::Serialize;
 
 /// What `plan` answers.
@@ -123,7 +123,7 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
     let layout = judge(chosen);
     let alternatives = args.devices.map_or(Vec::new(), |devices| {
         let parity = args.raid.map_or(parity(args), |raid| raid.parity);
-        planner::layouts(devices, u32::from(parity)).map(judge).collect()
+        layouts(devices, u32::from(parity)).map(judge).collect()
     });
     let wear = wear(args, &device, &layout);
     let map = cygnus_lab::nearest_regime(chosen.data, utilisation * 100.0, load * 100.0);
@@ -155,11 +155,15 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
         Failure::Usage(format!("{devices} drives are too few for two R-groups; give at least {need}"))
     };
     match (args.devices, args.raid) {
-        (Some(devices), None) => planner::recommend(device, devices, u32::from(parity(args)), utilisation, network)
-            .ok_or_else(|| too_few(devices, 2 * (u32::from(parity(args)) + 1))),
+        (Some(devices), None) => {
+            let parity = u32::from(parity(args));
+            planner::recommend(device, layouts(devices, parity), utilisation, network)
+                .ok_or_else(|| too_few(devices, 2 * (parity + 1)))
+        }
         (Some(devices), Some(raid)) => {
             let (data, parity) = (u32::from(raid.data), u32::from(raid.parity));
-            let groups = devices / (data + parity);
+            possible(2, data, parity)?;
+            let groups = groups_of(devices, data + parity);
             if groups < 2 {
                 return Err(too_few(devices, 2 * (data + parity)));
             }
@@ -182,6 +186,15 @@ fn choose(args: &PlanArgs, device: &DeviceFigures, utilisation: f64) -> Result<L
             Ok(Layout { groups, data, parity, spares: 0 })
         }
     }
+}
+
+/// Every layout of so many drives that an array can have, widest groups first.
+fn layouts(devices: u32, parity: u32) -> impl Iterator<Item = Layout> {
+    let of = move |layout: Layout| {
+        let groups = groups_of(devices, layout.width());
+        Layout { groups, spares: devices - groups * layout.width(), ..layout }
+    };
+    planner::layouts(devices, parity).filter(|layout| is_possible_width(layout.width())).map(of)
 }
 
 /// More R-groups are not thought of by themselves.
@@ -261,12 +274,20 @@ fn remarks(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, terms: Term
         ));
     }
     if !layout.keeps_up {
+        let needed = planner::data_devices(device, chosen.groups, utilisation, args.network.0);
+        let wider = if is_possible_width(needed.saturating_add(chosen.parity)) {
+            ("", "Make them wider, or fill the array less")
+        } else {
+            (", more than an R-group can have", "Fill the array less, or spread the load over several arrays")
+        };
         remarks.push(format!(
-            "cleaning will not keep up with this network for ever: it would take R-groups of {} data drives; more than \
-             three R-groups hold more but clean no faster, as no more than two are cleaned at a time. Make them wider, or fill the array less",
-            planner::data_devices(device, chosen.groups, utilisation, args.network.0)
+            "cleaning will not keep up with this network for ever: it would take R-groups of {needed} data drives{}; more than \
+             three R-groups hold more but clean no faster, as no more than two are cleaned at a time. {}",
+            wider.0, wider.1
         ));
     }
+    remarks.extend(drive::holds_back(utilisation, 1.0));
+    remarks.extend(drive::beyond_one_array(chosen.spares, chosen.width(), layout.raw_bytes));
     if chosen.parity == 0 {
         remarks.push("without parity the loss of one drive loses data".into());
     }

@@ -1,12 +1,13 @@
 //! Numbers for people. Sizes are [`cygnus_types::ByteSize`]'s matter; here are rates and counts.
 
-/// Writes a rate in bytes per second the way disks are sold: `412 MB/s`, decimal.
+/// Writes a rate in bytes per second the way disks are sold: `412 MB/s`, decimal; what is little in kB, since it is not nothing.
 pub fn rate(bytes_per_second: f64) -> String {
     let mega = bytes_per_second / 1e6;
     match mega {
         m if m >= 9_999.5 => format!("{:.1} GB/s", m / 1e3),
         m if m >= 9.95 => format!("{m:.0} MB/s"),
-        m if m > 0.0 => format!("{m:.1} MB/s"),
+        m if m >= 0.095 => format!("{m:.1} MB/s"),
+        m if m > 0.0 => format!("{:.0} kB/s", (m * 1e3).round().max(1.0)),
         _ => "0 MB/s".into(),
     }
 }
@@ -59,9 +60,15 @@ mod tests {
 
     #[test]
     fn rates_keep_two_or_three_digits() {
-        for (number, text) in
-            [(0.0, "0 MB/s"), (1.25e6, "1.2 MB/s"), (412.4e6, "412 MB/s"), (9.97e6, "10 MB/s"), (12.3e9, "12.3 GB/s")]
-        {
+        for (number, text) in [
+            (0.0, "0 MB/s"),
+            (0.3, "1 kB/s"),
+            (14.3e3, "14 kB/s"),
+            (1.25e6, "1.2 MB/s"),
+            (412.4e6, "412 MB/s"),
+            (9.97e6, "10 MB/s"),
+            (12.3e9, "12.3 GB/s"),
+        ] {
             assert_eq!(rate(number), text);
         }
     }

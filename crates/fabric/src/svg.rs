@@ -1,6 +1,7 @@
 //! A topology as a picture.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use cygnus_types::counted;
 
@@ -23,14 +24,17 @@ struct Place {
     middle: u32,
 }
 
-/// How wide boxes are, and how far from the root complex each node is.
+/// How wide boxes are, and of each node how far from the root complex it is and in which rows.
 struct Plan {
     width: u32,
     depths: Vec<u32>,
+    rows: Vec<Range<u32>>,
 }
 
+/// Letters of a text; those of scripts that have a square for each, which begin there, count twice.
 fn letters(text: &str) -> u32 {
-    text.chars().count() as u32
+    const SQUARES: char = '\u{1100}';
+    text.chars().map(|letter| if letter < SQUARES { 1 } else { 2 }).sum()
 }
 
 impl Topology {
@@ -41,7 +45,7 @@ impl Topology {
         let heading = self.heading(loads.is_some());
         let deepest = plan.depths.iter().max().copied().unwrap_or(0);
         let width = (deepest * (plan.width + GAP) + plan.width).max(letters(&heading) * LARGE_LETTER) + MARGIN * 2;
-        let height = MARGIN * 3 + self.clusters.len() as u32 * ROW;
+        let height = MARGIN * 3 + plan.rows[ROOT as usize].end * ROW;
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
              font-family=\"sans-serif\" font-size=\"10\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
@@ -50,6 +54,10 @@ impl Topology {
         );
         for node in 1..self.nodes.len() {
             self.draw_link(&mut out, node, &plan);
+        }
+        // Above all links, since many of them lead past it.
+        for node in 1..self.nodes.len() {
+            self.label_link(&mut out, node, &plan);
         }
         for node in 0..self.nodes.len() {
             self.draw_node(&mut out, node, &plan, loads);
@@ -65,7 +73,7 @@ impl Topology {
 
     fn plan(&self) -> Plan {
         let longest = (0..self.nodes.len()).map(|node| letters(&self.label(node))).max().unwrap_or(0);
-        Plan { width: (longest * LETTER + 8).max(NARROWEST), depths: self.depths() }
+        Plan { width: (longest * LETTER + 8).max(NARROWEST), depths: self.depths(), rows: self.rows() }
     }
 
     /// What stands in a node's box.
@@ -92,10 +100,34 @@ impl Topology {
         (0..self.nodes.len()).map(depth).collect()
     }
 
+    /// Rows of each node: of clusters and of switches without any one each, of others those of what is below.
+    fn rows(&self) -> Vec<Range<u32>> {
+        let mut below = vec![Vec::new(); self.nodes.len()];
+        let mut lower: Vec<usize> = (1..self.nodes.len()).collect();
+        lower.sort_by_key(|&node| self.nodes[node].uplink);
+        for node in lower {
+            below[self.links[self.nodes[node].uplink as usize].upper as usize].push(node);
+        }
+        let (mut rows, mut next) = (vec![0..0; self.nodes.len()], 0);
+        // Each node comes twice: before what is below it, and behind that.
+        let mut ahead = vec![(ROOT as usize, false)];
+        while let Some((node, is_behind)) = ahead.pop() {
+            if is_behind {
+                next = next.max(rows[node].start + 1);
+                rows[node].end = next;
+                continue;
+            }
+            rows[node].start = next;
+            ahead.push((node, true));
+            ahead.extend(below[node].iter().rev().map(|&node| (node, false)));
+        }
+        rows
+    }
+
     fn place(&self, node: usize, plan: &Plan) -> Place {
-        let clusters = &self.nodes[node].clusters;
+        let rows = &plan.rows[node];
         let column = MARGIN + plan.depths[node] * (plan.width + GAP);
-        Place { column, middle: MARGIN * 2 + (clusters.start + clusters.end) * ROW / 2 }
+        Place { column, middle: MARGIN * 2 + (rows.start + rows.end) * ROW / 2 }
     }
 
     fn draw_link(&self, out: &mut String, node: usize, plan: &Plan) {
@@ -105,14 +137,25 @@ impl Topology {
         let (wires, name) = (link.wires.label(), &link.name);
         writeln!(
             out,
-            "<line x1=\"{x1}\" y1=\"{}\" x2=\"{x2}\" y2=\"{}\" stroke=\"#666\" stroke-width=\"{}\"><title>{}</title></line>\
-             <text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"8\" fill=\"#444\">{wires}</text>",
+            "<line x1=\"{x1}\" y1=\"{}\" x2=\"{x2}\" y2=\"{}\" stroke=\"#666\" stroke-width=\"{}\"><title>{}</title></line>",
             from.middle,
             to.middle,
             thickness(&link.wires),
             escaped(&format!("{name}: {wires}")),
-            x2 - 4,
-            to.middle - 3,
+        )
+        .expect("strings take text");
+    }
+
+    /// What a link is, before its lower end; with a rim of white, by which it can be read where it lies on links.
+    fn label_link(&self, out: &mut String, node: usize, plan: &Plan) {
+        let Place { column, middle } = self.place(node, plan);
+        writeln!(
+            out,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" font-size=\"8\" fill=\"#444\" stroke=\"white\" stroke-width=\"2.5\" \
+             stroke-linejoin=\"round\" paint-order=\"stroke\">{}</text>",
+            column - 4,
+            middle + 3,
+            self.links[self.nodes[node].uplink as usize].wires.label(),
         )
         .expect("strings take text");
     }
@@ -166,6 +209,8 @@ mod tests {
         let svg = topology.to_svg(Some(&[0.0, 0.5, 1.0, 0.0, 0.0, 7.0]));
         assert_eq!(svg.matches("<rect x=").count(), 1 + 2 + 6);
         assert_eq!(svg.matches("<line ").count(), 2 + 6);
+        let (lines, labels) = (svg.rfind("<line "), svg.find("text-anchor"));
+        assert!(lines < labels, "labels lie on links, and not below them");
         assert!(svg.contains("#ffffff") && svg.contains("#ff8080") && svg.matches("#ff0000").count() == 2);
         assert_eq!(svg.matches('<').count(), svg.matches('>').count());
     }
@@ -190,6 +235,22 @@ mod tests {
         let coloured = Topology::from_shorthand("1x1").unwrap().to_svg(Some(&[0.5]));
         let heading = Topology::from_shorthand("1x1").unwrap().heading(true);
         assert!(number(&coloured, "width=\"") >= MARGIN + letters(&heading) * LARGE_LETTER, "the heading is whole");
+    }
+
+    #[test]
+    fn switches_without_clusters_have_places_of_their_own() {
+        let link = |name: &str, up: &str, down: &str| {
+            format!("[[link]]\nname = \"{name}\"\nup = \"{up}\"\ndown = \"{down}\"\n")
+        };
+        let switches = ["a", "b", "c"].map(|name| format!("[[switch]]\nname = \"{name}\"\n")).concat();
+        let links = [link("1", "r", "a"), link("2", "r", "e"), link("3", "r", "b"), link("4", "b", "c")].concat();
+        let text = format!("name = \"t\"\n[root]\nname = \"r\"\n{switches}[[endpoint]]\nname = \"e\"\n{links}");
+        let topology = Topology::parse("t", &text).unwrap();
+        let svg = topology.to_svg(None);
+        let boxes = svg.lines().filter_map(|line| line.strip_prefix("<rect x=\"")?.split_once(" width"));
+        let places: std::collections::BTreeSet<_> = boxes.map(|(place, _)| place.to_owned()).collect();
+        assert_eq!(places.len(), 5, "{svg}");
+        assert_eq!(topology.rows(), [0..3, 0..1, 2..3, 2..3, 1..2]);
     }
 
     #[test]

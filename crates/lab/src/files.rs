@@ -89,7 +89,7 @@ fn clusters(outcome: &Outcome) -> String {
     for row in &outcome.clusters {
         let waits =
             [row.mean_ns, row.link_ns, row.storage_ns, row.root_ns, row.switch_ns, row.endpoint_ns, row.module_ns];
-        let waits = waits.map(|ns| in_unit(ns, 1000)).join(",");
+        let waits = waits.map(|ns| ns.map_or(String::new(), |ns| in_unit(ns, 1000))).join(",");
         writeln!(out, "{},{},{waits},{}", cell(&row.cluster), row.requests, fixed(row.bus_milli * 100))
             .expect("strings take text");
     }

@@ -63,7 +63,9 @@ pub use experiment::{
 pub use files::result_files;
 pub use interval::{Interval, confidence};
 pub use kept::KeptRun;
-pub use outcome::{ClusterRow, DeviceSample, DeviceTotals, LatencyRow, Moves, OperationRow, Outcome, RoleRow, Sample};
+pub use outcome::{
+    ClusterRow, DeviceSample, DeviceTotals, LatencyRow, Moves, OperationRow, Outcome, RoleRow, Sample, ratio,
+};
 pub use run::{Progress, run};
 pub use scenario::{ArraySection, Scenario};
 pub use store::RequestError;

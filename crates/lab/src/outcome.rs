@@ -39,8 +39,8 @@ pub struct Outcome {
     /// Bytes that users wrote per second, after the ramp.
     pub write_bytes_per_second: u64,
     /// Coefficient of variation (standard deviation by mean) of the bytes read and written per second, in thousandths,
-    /// over the samples that begin after the ramp.
-    pub throughput_variation_milli: u64,
+    /// over the samples that begin after the ramp; nothing if there were no bytes, or fewer than two samples.
+    pub throughput_variation_milli: Option<u64>,
     /// Latencies after the ramp, by client, job and kind of request.
     pub latency: Vec<LatencyRow>,
     /// Operations after the ramp, of clients whose operations are several requests each.
@@ -48,19 +48,21 @@ pub struct Outcome {
     pub operations: Vec<OperationRow>,
     /// Reads after the ramp, by label and by what the group that had the data was doing, where groups take turns.
     pub reads_by_role: Vec<RoleRow>,
-    /// Blocks written to devices per block written by users, in thousandths, after the aging.
-    pub array_write_amplification_milli: u64,
+    /// Blocks written to devices per block written by users, in thousandths, after the aging; nothing if users wrote
+    /// none, here and in the next two.
+    pub array_write_amplification_milli: Option<u64>,
     /// Blocks written anew out of the way of contention per block written by users, in thousandths, after the aging; absent where data
-    /// stays.
+    /// stays or nothing was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rehomed_milli: Option<u64>,
     /// What was decided about blocks that are in others' way, aging included; absent where data stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Moves>,
     /// Blocks written by users and by cleaning per block written by users, in thousandths, after the aging.
-    pub cleaning_amplification_milli: u64,
-    /// Flash pages programmed per page that the array wrote, in thousandths, after the aging.
-    pub drive_write_amplification_milli: u64,
+    pub cleaning_amplification_milli: Option<u64>,
+    /// Flash pages programmed per page that the array wrote, in thousandths, after the aging; nothing if drives have
+    /// no flash, too.
+    pub drive_write_amplification_milli: Option<u64>,
     /// Changes of the front-end group, after the aging.
     pub rotations: u64,
     /// Segments cleaned, after the aging.
@@ -68,8 +70,8 @@ pub struct Outcome {
     /// Of these, in a second group that was cleaned at the same time as the first one.
     #[serde(skip)]
     pub victims_beside: u64,
-    /// Valid share of those segments, in thousandths.
-    pub victim_valid_milli: u64,
+    /// Valid share of those segments, in thousandths; nothing if there were none.
+    pub victim_valid_milli: Option<u64>,
     /// Cores of the array, each with a reactor.
     pub cores: u64,
     /// Time that those cores worked, in thousandths of the run's: 1000 is one whole core; 0 if they are not modelled.
@@ -268,7 +270,7 @@ impl DeviceTotals {
     }
 }
 
-/// What a cluster's requests came to: means of each, in nanoseconds, from the array's request to the module's answer. The waits by
+/// What a cluster's requests came to: means of each, nothing of none, in nanoseconds, from the array's request to the module's answer. The waits by
 /// where they were (root complex, switch, endpoint, module) are the same as those by what they were for (link, storage).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClusterRow {
@@ -277,19 +279,19 @@ pub struct ClusterRow {
     /// Requests answered.
     pub requests: u64,
     /// Mean time of a request.
-    pub mean_ns: u64,
+    pub mean_ns: Option<u64>,
     /// Mean wait for buses and links.
-    pub link_ns: u64,
+    pub link_ns: Option<u64>,
     /// Mean wait for modules.
-    pub storage_ns: u64,
+    pub storage_ns: Option<u64>,
     /// Mean wait outside the root complex and in it.
-    pub root_ns: u64,
+    pub root_ns: Option<u64>,
     /// Mean wait in switches.
-    pub switch_ns: u64,
+    pub switch_ns: Option<u64>,
     /// Mean wait in the endpoint.
-    pub endpoint_ns: u64,
+    pub endpoint_ns: Option<u64>,
     /// Mean wait at the module.
-    pub module_ns: u64,
+    pub module_ns: Option<u64>,
     /// Part of the time for which the bus was taken, in thousandths.
     pub bus_milli: u64,
 }
@@ -360,7 +362,22 @@ pub struct DeviceSample {
 
 /// `part` of `whole` in thousandths; 0 of nothing.
 pub(crate) fn milli(part: u64, whole: u64) -> u64 {
-    (u128::from(part) * 1000).checked_div(u128::from(whole)).unwrap_or(0) as u64
+    quotient_milli(part, whole).unwrap_or(0)
+}
+
+/// `part` by `whole` in thousandths; nothing of nothing, since 0 would be an answer.
+pub(crate) fn quotient_milli(part: u64, whole: u64) -> Option<u64> {
+    (u128::from(part) * 1000).checked_div(u128::from(whole)).map(|milli| milli as u64)
+}
+
+/// Thousandths as a number; 0 where there are none, for figures, which have no place for nothing.
+pub fn ratio(milli: Option<u64>) -> f64 {
+    milli.unwrap_or(0) as f64 / 1e3
+}
+
+/// The same in percent.
+pub fn percent(milli: Option<u64>) -> f64 {
+    milli.unwrap_or(0) as f64 / 10.0
 }
 
 /// `part` of `whole` in millionths; 0 of nothing.
@@ -379,14 +396,14 @@ pub(crate) fn is_measured(at: u64, span: u64, ramp: u64) -> bool {
     at >= ramp + span
 }
 
-/// Standard deviation of the values divided by their mean, in thousandths; 0 of none.
-pub(crate) fn variation_milli(values: &[u64]) -> u64 {
-    let count = values.len().max(1) as u128;
+/// Standard deviation of the values divided by their mean, in thousandths; nothing if that is 0, or of one value, which cannot vary.
+pub(crate) fn variation_milli(values: &[u64]) -> Option<u64> {
+    let count = Some(values.len() as u128).filter(|&count| count > 1)?;
     let sum: u128 = values.iter().map(|&value| u128::from(value)).sum();
     // In units of 1 / count, so that the mean is whole.
     let squares: u128 = values.iter().map(|&value| (u128::from(value) * count).abs_diff(sum).pow(2)).sum();
     let deviation = (squares / count).isqrt();
-    (deviation * 1000).checked_div(sum).unwrap_or(0) as u64
+    (deviation * 1000).checked_div(sum).map(|milli| milli as u64)
 }
 
 #[cfg(test)]
@@ -401,11 +418,12 @@ mod tests {
 
     #[test]
     fn variation_of_known_series() {
-        assert_eq!(variation_milli(&[]), 0);
-        assert_eq!(variation_milli(&[0, 0]), 0);
-        assert_eq!(variation_milli(&[5, 5, 5]), 0);
+        assert_eq!(variation_milli(&[]), None);
+        assert_eq!(variation_milli(&[0, 0]), None);
+        assert_eq!(variation_milli(&[5]), None);
+        assert_eq!(variation_milli(&[5, 5, 5]), Some(0));
         // Mean 5, standard deviation 2.
-        assert_eq!(variation_milli(&[2, 4, 4, 4, 5, 5, 7, 9]), 400);
-        assert_eq!(variation_milli(&[1 << 40; 1000]), 0);
+        assert_eq!(variation_milli(&[2, 4, 4, 4, 5, 5, 7, 9]), Some(400));
+        assert_eq!(variation_milli(&[1 << 40; 1000]), Some(0));
     }
 }

@@ -506,6 +506,11 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// Whether something between clients and array may answer reads.
+    pub(crate) fn has_cache(&self) -> bool {
+        self.spec.cache.is_some()
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.spec.name

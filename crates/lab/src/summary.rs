@@ -1,13 +1,13 @@
 //! From counters to an outcome.
 
 use cygnus_fabric::ClusterCounters;
-use cygnus_types::Nanos;
+use cygnus_types::{ByteSize, Nanos};
 use cygnus_workload::Kind;
 
 use crate::client::Shared;
 use crate::outcome::{
     ClusterRow, DeviceTotals, LatencyRow, OperationRow, Outcome, RoleRow, Sample, is_measured, milli, per_million,
-    per_second, variation_milli,
+    per_second, quotient_milli, variation_milli,
 };
 use crate::sampler::Snapshot;
 use crate::scenario::{ArraySection, Scenario};
@@ -55,6 +55,8 @@ impl Ended<'_> {
         let time = self.after.at.since(self.before.at).0;
         let worked = || self.after.worked_since(self.before).map(|core| core.0);
         debug_assert!(collected <= programmed, "collected pages are programmed pages");
+        let mut remarks = self.shared.remarks.borrow().clone();
+        remarks.extend(self.never_read(bytes("read"), devices.iter().map(|device| device.read_bytes).sum()));
         Outcome {
             scenario: self.scenario.name().into(),
             array: self.section.name().into(),
@@ -66,7 +68,7 @@ impl Ended<'_> {
             volume_bytes: self.bed.home().store.size(),
             measured_ns: measured,
             makespan_ns: self.shared.makespan().map(|span| span.0),
-            remarks: self.shared.remarks.borrow().clone(),
+            remarks,
             requests: latency.iter().map(|row| row.count).sum(),
             read_bytes_per_second: per_second(bytes("read"), measured),
             write_bytes_per_second: per_second(bytes("write"), measured),
@@ -74,15 +76,19 @@ impl Ended<'_> {
             latency,
             operations: operation_rows(self.shared),
             reads_by_role: role_rows(self.shared),
-            array_write_amplification_milli: milli(written_pages, user),
-            rehomed_milli: after.rehomed_blocks.zip(before.rehomed_blocks).map(|(all, old)| milli(all - old, user)),
+            array_write_amplification_milli: quotient_milli(written_pages, user),
+            rehomed_milli: after
+                .rehomed_blocks
+                .zip(before.rehomed_blocks)
+                .and_then(|(all, old)| quotient_milli(all - old, user)),
             moves: self.bed.home().store.moves(),
-            cleaning_amplification_milli: milli(user + moved, user),
-            drive_write_amplification_milli: milli(programmed, written_pages),
+            cleaning_amplification_milli: quotient_milli(user + moved, user),
+            // Drives without flash program nothing.
+            drive_write_amplification_milli: quotient_milli(programmed, written_pages).filter(|_| programmed > 0),
             rotations: after.rotations - before.rotations,
             victims: after.victims - before.victims,
             victims_beside: after.victims_beside - before.victims_beside,
-            victim_valid_milli: milli(
+            victim_valid_milli: quotient_milli(
                 after.victim_live - before.victim_live,
                 after.victim_capacity - before.victim_capacity,
             ),
@@ -99,7 +105,20 @@ impl Ended<'_> {
         }
     }
 
-    fn variation(&self, samples: &[Sample]) -> u64 {
+    /// A sentence where drives had little to do with what clients read. Rates and latencies of such reads are those of no drive.
+    fn never_read(&self, clients: u64, drives: u64) -> Option<String> {
+        let array = self.section.name();
+        (drives < clients / 2 && !self.scenario.has_cache()).then(|| {
+            format!(
+                "{array}: clients read {}, and drives were read for {} only: the rest was never written (see [aging]), or still in \
+                 memory",
+                ByteSize(clients),
+                ByteSize(drives)
+            )
+        })
+    }
+
+    fn variation(&self, samples: &[Sample]) -> Option<u64> {
         let (from, until) = self.shared.measured();
         let (ramp, end) = (from.since(self.shared.start).0, until.since(self.shared.start).0);
         // The last one of a run may end a little after it, by what a core had yet to do.
@@ -117,7 +136,7 @@ impl Ended<'_> {
         let span = self.after.at.since(self.ramp.at).0;
         let row = |(n, (after, before)): (usize, (&ClusterCounters, &ClusterCounters))| {
             let since = *after - *before;
-            let mean = |sum: Nanos| sum.0.checked_div(since.requests).unwrap_or(0);
+            let mean = |sum: Nanos| sum.0.checked_div(since.requests);
             ClusterRow {
                 cluster: network.topology.cluster_name(n).into(),
                 requests: since.requests,

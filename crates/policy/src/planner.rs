@@ -201,10 +201,14 @@ pub fn layouts(devices: u32, parity: u32) -> impl Iterator<Item = Layout> {
     })
 }
 
-/// The layout with most usable space of those that sustain `rate`; if none does, the one that sustains most.
-/// `None`: too few devices for two groups.
-pub fn recommend(device: &DeviceFigures, devices: u32, parity: u32, utilisation: f64, rate: f64) -> Option<Layout> {
-    let judged = layouts(devices, parity).map(|layout| (layout, prospect(device, layout, utilisation)));
+/// Of these layouts the one with most usable space that sustains `rate`; if none does, the one that sustains most. `None`: there are none.
+pub fn recommend(
+    device: &DeviceFigures,
+    layouts: impl Iterator<Item = Layout>,
+    utilisation: f64,
+    rate: f64,
+) -> Option<Layout> {
+    let judged = layouts.map(|layout| (layout, prospect(device, layout, utilisation)));
     judged
         .max_by(|(_, a), (_, b)| {
             let key = |p: &Prospect| (p.sustained_rate.min(rate), p.usable);
@@ -294,11 +298,11 @@ mod tests {
     fn the_recommendation_is_the_widest_that_still_keeps_up() {
         let device = prototype();
         let rate = 2.0 * device.write_rate;
-        let best = recommend(&device, 18, 1, 0.6, rate).expect("18 devices are enough");
+        let best = recommend(&device, layouts(18, 1), 0.6, rate).expect("18 devices are enough");
         assert!(prospect(&device, best, 0.6).sustained_rate >= rate);
         for other in layouts(18, 1).filter(|l| prospect(&device, *l, 0.6).sustained_rate >= rate) {
             assert!(prospect(&device, other, 0.6).usable <= prospect(&device, best, 0.6).usable, "{other:?}");
         }
-        assert_eq!(recommend(&device, 3, 1, 0.6, rate), None);
+        assert_eq!(recommend(&device, layouts(3, 1), 0.6, rate), None);
     }
 }

@@ -65,7 +65,8 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
     let arrays = members::assemble(all);
     if arrays.is_empty() {
         let looked = others.iter().map(|other| format!("\n  {}: {}", other.path.display(), other.holds));
-        let whereabouts = if paths.is_empty() { " on this machine's block devices; files have to be named" } else { "" };
+        let whereabouts =
+            if paths.is_empty() { " on this machine's block devices; files have to be named" } else { "" };
         let looked = looked.collect::<String>();
         return Err(Failure::Failed(format!("no member of an array was found{whereabouts}{looked}")));
     }

@@ -44,7 +44,8 @@ pub(super) struct Checked {
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Compared {
     predicted: f64,
-    simulated: f64,
+    /// Nothing if there was nothing to divide by: without a victim none was valid or not.
+    simulated: Option<f64>,
 }
 
 /// Plays a plan. Its drives must be modelled.
@@ -56,14 +57,17 @@ pub(super) fn check(plan: &Plan, output: Output) -> Result<Checked, Failure> {
         LabError::Scenario(error) => Failure::Failed(format!("this layout cannot be played: {error}")),
         error => Failure::of(error),
     })?;
-    let milli = |value: u64| value as f64 / 1000.0;
+    let milli = |value: Option<u64>| value.map(|milli| milli as f64 / 1000.0);
     let layout = &plan.layout;
     let sustained = outcome.write_bytes_per_second as f64;
     let keeps_up = sustained >= KEEPING_UP * plan.network_bytes_per_second;
     Ok(Checked {
         drive_bytes: outcome.drive_bytes,
         measured_seconds: outcome.measured_ns as f64 / 1e9,
-        sustained_bytes_per_second: Compared { predicted: layout.sustained_bytes_per_second, simulated: sustained },
+        sustained_bytes_per_second: Compared {
+            predicted: layout.sustained_bytes_per_second,
+            simulated: Some(sustained),
+        },
         write_amplification: Compared {
             predicted: layout.write_amplification,
             simulated: milli(outcome.array_write_amplification_milli),
@@ -130,8 +134,12 @@ impl Checked {
     /// For people.
     pub(super) fn lines(&self) -> Vec<String> {
         let row = |what: &str, figures: Compared, show: fn(f64) -> String| {
-            let off = 100.0 * (figures.simulated / figures.predicted - 1.0);
-            format!("  {what:<22}{:>12}{:>12}{off:>+8.0} %", show(figures.predicted), show(figures.simulated))
+            let Compared { predicted, simulated } = figures;
+            let Some(simulated) = simulated else {
+                return format!("  {what:<22}{:>12}{:>12}{:>10}", show(predicted), "-", "-");
+            };
+            let off = 100.0 * (simulated / predicted - 1.0);
+            format!("  {what:<22}{:>12}{:>12}{off:>+8.0} %", show(predicted), show(simulated))
         };
         let plain = |value: f64| format!("{value:.2}");
         vec![

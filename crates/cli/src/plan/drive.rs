@@ -2,7 +2,9 @@
 
 use crate::args::plan::PlanArgs;
 use crate::failure::Failure;
-use cygnus_format::{MAX_GROUPS, MAX_WIDTH};
+use cygnus_engine::CreateOptions;
+use cygnus_format::{MAX_GROUPS, MAX_MEMBERS, MAX_WIDTH};
+use cygnus_policy::Preset as ArrayPreset;
 use cygnus_policy::planner::DeviceFigures;
 use cygnus_ssd::{Figure, Preset};
 use serde::Serialize;
@@ -46,13 +48,18 @@ pub fn device(args: &PlanArgs, figures: &DeviceFigures) -> Device {
 
 /// The drive's figures: those known under its name, with what the flags say instead.
 pub fn figures(args: &PlanArgs) -> Result<DeviceFigures, Failure> {
-    let known = if args.device == SWAN_PAPER_NAME { SWAN_PAPER } else { preset_figures(&args.device)? };
+    let (known, erased_at_once) =
+        if args.device == SWAN_PAPER_NAME { (SWAN_PAPER, SWAN_PAPER.segment) } else { preset_figures(&args.device)? };
     let size = |size: Option<crate::args::values::Size>, known: f64| size.map_or(known, |s| s.0.0 as f64);
+    let segment = size(args.segment, known.segment);
+    // The known one's is that of the known segment, and longer ones take as many times that.
+    let times = |segment: f64| (segment / erased_at_once).ceil();
+    let erase = |segment: f64| known.erase_seconds * times(segment) / times(known.segment);
     let figures = DeviceFigures {
         write_rate: args.write_rate.map_or(known.write_rate, |rate| rate.0),
         read_rate: args.read_rate.map_or(known.read_rate, |rate| rate.0),
-        erase_seconds: args.erase_us.map_or(known.erase_seconds, |us| f64::from(us) / 1e6),
-        segment: size(args.segment, known.segment),
+        erase_seconds: args.erase_us.map_or_else(|| erase(segment), |us| f64::from(us) / 1e6),
+        segment,
         capacity: size(args.capacity, known.capacity),
     };
     if figures.segment < 4096.0 || figures.capacity < figures.segment {
@@ -61,7 +68,8 @@ pub fn figures(args: &PlanArgs) -> Result<DeviceFigures, Failure> {
     Ok(figures)
 }
 
-fn preset_figures(name: &str) -> Result<DeviceFigures, Failure> {
+/// Figures of a known drive, and how much it erases in the time of one erase, as its dies do so side by side.
+fn preset_figures(name: &str) -> Result<(DeviceFigures, f64), Failure> {
     let Some(preset) = Preset::by_name(name) else {
         let names: Vec<_> = Preset::ALL.iter().map(|preset| preset.name()).collect();
         let names = names.join(", ");
@@ -75,18 +83,76 @@ fn preset_figures(name: &str) -> Result<DeviceFigures, Failure> {
     let flash = &config.flash;
     let dies = f64::from(flash.channels) * f64::from(flash.dies_per_channel);
     let block = f64::from(flash.planes) * f64::from(flash.page) * f64::from(flash.pages_per_block);
-    Ok(DeviceFigures {
+    let figures = DeviceFigures {
         // What lasts counts, not what an SLC buffer takes at first.
         write_rate: of(Figure::SequentialWriteAfterSlc)
             .or(of(Figure::SequentialWrite))
             .unwrap_or(config.host.write_rate as f64),
         read_rate: of(Figure::SequentialRead).unwrap_or(config.host.read_rate as f64),
-        // Dies erase side by side.
         erase_seconds: flash.t_erase.0 as f64 / 1e9 * (DEFAULT_SEGMENT / (dies * block)).ceil(),
         segment: DEFAULT_SEGMENT,
         capacity: config.capacity as f64,
+    };
+    Ok((figures, dies * block))
+}
+
+/// R-groups of a width that an array of so many drives may have.
+pub fn groups_of(devices: u32, width: u32) -> u32 {
+    (devices / width).min(MAX_GROUPS as u32).min(MAX_MEMBERS as u32 / width)
+}
+
+/// Whether an array may have R-groups as wide as that.
+pub fn is_possible_width(width: u32) -> bool {
+    width <= u32::from(MAX_WIDTH)
+}
+
+/// What a layout leaves to other arrays; nothing if one array takes all.
+pub fn beyond_one_array(spares: u32, width: u32, raw_bytes: f64) -> Option<String> {
+    if raw_bytes > MOST_BYTES {
+        return Some(format!(
+            "an array has at most {} in all, and this would be {}: make several of fewer or smaller drives",
+            super::units::size(MOST_BYTES),
+            super::units::size(raw_bytes)
+        ));
+    }
+    (spares >= width).then(|| {
+        format!(
+            "an array has at most {MAX_MEMBERS} drives in {MAX_GROUPS} R-groups: {spares} drives are left for another one"
+        )
     })
 }
+
+/// Part of the data space that volumes may have where nothing is held back for cleaning: headers and checkpoints take the rest.
+const OFFERED: f64 = 0.979;
+/// Percent that have to be held back at least: segments that are free or open at any time are worth about as much.
+const LEAST_HELD_BACK: f64 = 3.0;
+
+/// What to make the array with, if it is to be fuller than one that is made without a word may be. `emptied` is the part of its
+/// groups that is not in reserve.
+pub fn holds_back(utilisation: f64, emptied: f64) -> Option<String> {
+    let usual = f64::from(CreateOptions::new("plan", ArrayPreset::Swan, 2, 1, 1).over_provision_permille) / 10.0;
+    let offered = OFFERED * emptied;
+    let needed = (100.0 * (1.0 - utilisation / offered)).floor();
+    let offers = |held_back: f64| 100.0 * offered * (1.0 - held_back / 100.0);
+    if needed >= usual {
+        return None;
+    }
+    Some(if needed < LEAST_HELD_BACK {
+        format!(
+            "volumes may take {:.0} % of this space at most, which no array can be made to exceed: let it be less full",
+            offers(LEAST_HELD_BACK).floor()
+        )
+    } else {
+        format!(
+            "an array holds {usual:.0} % back for cleaning if nobody says otherwise, and volumes may take {:.0} % of this space: make it \
+             with --over-provision {needed:.0}%",
+            offers(usual).floor()
+        )
+    })
+}
+
+/// Bytes of all members that can be addressed.
+const MOST_BYTES: f64 = (1_u64 << 48) as f64;
 
 /// Refuses what no array can be.
 pub fn possible(groups: u32, data: u32, parity: u32) -> Result<(), Failure> {
@@ -100,6 +166,12 @@ pub fn possible(groups: u32, data: u32, parity: u32) -> Result<(), Failure> {
     if groups as usize > MAX_GROUPS {
         return Err(Failure::Usage(format!(
             "it would take {groups} R-groups, and an array has at most {MAX_GROUPS}: let it be less full"
+        )));
+    }
+    if groups.saturating_mul(data + parity) as usize > MAX_MEMBERS {
+        return Err(Failure::Usage(format!(
+            "it would take {groups} R-groups of {} drives, and an array has at most {MAX_MEMBERS} in all: let it be less full",
+            data + parity
         )));
     }
     Ok(())

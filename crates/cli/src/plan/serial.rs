@@ -1,6 +1,6 @@
 //! `cygnus plan --preset serial`: whether external collection keeps up.
 
-use super::drive::{Device, device, figures, possible};
+use super::drive::{Device, beyond_one_array, device, figures, groups_of, holds_back, possible};
 use super::units::{rate, terabytes};
 use crate::args::plan::PlanArgs;
 use crate::failure::Failure;
@@ -10,8 +10,6 @@ use serde::Serialize;
 
 /// Fewest R-groups: front-end, back-end, reserve.
 const FEWEST: u32 = 3;
-/// Most drives that a plan without a given number looks at.
-const MOST: u32 = 1024;
 
 /// What `plan --preset serial` answers.
 #[derive(Debug, Serialize)]
@@ -65,22 +63,23 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
                 FEWEST * width
             )));
         }
-        Some(devices) => devices / width,
+        Some(devices) => groups_of(devices, width),
         None => {
             let keeps_up =
                 |&groups: &u32| array(groups).sustained(utilisation, front_end).is_some_and(Sustained::holds);
-            (FEWEST..=MOST / width).find(keeps_up).unwrap_or(FEWEST)
+            (FEWEST..=groups_of(u32::MAX, width)).find(keeps_up).unwrap_or(FEWEST)
         }
     };
     let sustained = array(groups).sustained(utilisation, front_end).ok_or_else(|| {
         Failure::Usage(format!(
-            "{groups} R-groups, one of them in reserve, cannot be {} full: give more drives, or --utilisation below {:.0}%",
+            "{groups} R-groups, one of them in reserve, cannot be {} % full: give more drives, or --utilisation {}% or less",
             args.utilisation.0,
-            100.0 * f64::from(groups - 1) / f64::from(groups)
+            (100 * (groups - 1)).div_ceil(groups) - 1
         ))
     })?;
     let raw = f64::from(groups * width) * drive.capacity;
     let data_share = f64::from(data) / f64::from(width);
+    let spares = args.devices.map_or(0, |devices| devices - groups * width);
     Ok(Plan {
         preset: "serial",
         network_bytes_per_second: args.network.0,
@@ -89,7 +88,7 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         groups,
         raid: format!("{data}+{parity}"),
         devices: args.devices.unwrap_or(groups * width),
-        spares: args.devices.map_or(0, |devices| devices - groups * width),
+        spares,
         front_end_bytes_per_second: array(groups).front_end_rate(),
         valid_share: sustained.valid_share,
         cleaning_seconds: sustained.cleaning_seconds,
@@ -99,7 +98,11 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         write_amplification: 1.0 / (1.0 - sustained.valid_share) / data_share,
         usable_bytes: raw * data_share * utilisation,
         raw_bytes: raw,
-        remarks: remarks(parity, sustained),
+        remarks: holds_back(utilisation, f64::from(groups - 1) / f64::from(groups))
+            .into_iter()
+            .chain(beyond_one_array(spares, width, raw))
+            .chain(remarks(parity, sustained))
+            .collect(),
     })
 }
 

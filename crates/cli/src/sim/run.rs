@@ -30,8 +30,7 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<(), Failure> {
         let outcome = cygnus_lab::run(&scenario, which, seed, move |progress| part.show(progress, duration));
         let outcome = outcome.map_err(failure)?;
         if let Some(dir) = &args.out {
-            let run = format!("{} {name}", scenario.name());
-            kept::leave(dir, &KeptRun::new(&run, &scenario, which, &outcome, &kept::provenance()), scenario.trace())?;
+            kept::leave(dir, &KeptRun::of_scenario(&scenario, which, &outcome, &kept::provenance()), scenario.trace())?;
         }
         outcomes.push(outcome);
     }

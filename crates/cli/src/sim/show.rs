@@ -25,12 +25,14 @@ fn clusters(outcomes: &[Outcome], paint: Paint) -> String {
     let mut table = Table::new(&heads.concat());
     for outcome in outcomes {
         let mut rows: Vec<_> = outcome.clusters.iter().collect();
-        rows.sort_by_key(|row| std::cmp::Reverse((row.link_ns + row.storage_ns, row.requests)));
+        rows.sort_by_key(|row| {
+            std::cmp::Reverse((row.link_ns.zip(row.storage_ns).map(|(link, storage)| link + storage), row.requests))
+        });
         for row in rows.into_iter().take(CLUSTERS) {
             let waits =
                 [row.mean_ns, row.link_ns, row.storage_ns, row.root_ns, row.switch_ns, row.endpoint_ns, row.module_ns];
             let names = [outcome.array.clone(), row.cluster.clone(), show::count(row.requests)];
-            let waits = waits.map(|ns| Nanos(ns).to_string());
+            let waits = waits.map(|ns| ns.map_or("-".into(), |ns| Nanos(ns).to_string()));
             let cells = names.into_iter().chain(waits).chain([percent(row.bus_milli)]);
             table.row(cells.map(|text| (Tone::Normal, text)).collect());
         }
@@ -43,20 +45,29 @@ fn remarks(outcomes: &[Outcome]) -> String {
         let span = Nanos(outcome.makespan_ns?);
         Some(format!("{}: every request was answered {span} after the start (makespan)\n", outcome.array))
     };
-    let remark = |outcome: &Outcome| outcome.remarks.iter().map(|remark| format!("{remark}\n")).collect::<String>();
     let mut text: String = outcomes.iter().filter_map(makespan).collect();
-    // All arrays have the same clients.
-    text.extend(outcomes.first().map(remark));
+    // All arrays have the same clients, of which the same is told.
+    let mut told: Vec<&String> = Vec::new();
+    for remark in outcomes.iter().flat_map(|outcome| &outcome.remarks) {
+        if !told.contains(&remark) {
+            told.push(remark);
+            text.push_str(&format!("{remark}\n"));
+        }
+    }
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// Thousandths with two decimals.
-fn hundredths(milli: u64) -> String {
-    format!("{:.2}", milli as f64 / 1000.0)
+/// Thousandths with two decimals; a quotient of nothing is none.
+fn hundredths(milli: Option<u64>) -> String {
+    milli.map_or("-".into(), |milli| format!("{:.2}", milli as f64 / 1000.0))
 }
 
 fn percent(milli: u64) -> String {
     format!("{:.1} %", milli as f64 / 10.0)
+}
+
+fn share(milli: Option<u64>) -> String {
+    milli.map_or("-".into(), percent)
 }
 
 fn arrays(outcomes: &[Outcome], paint: Paint) -> String {
@@ -70,11 +81,11 @@ fn arrays(outcomes: &[Outcome], paint: Paint) -> String {
             format!("{} {}", outcome.drives, outcome.drive),
             show::rate(outcome.read_bytes_per_second as f64),
             show::rate(outcome.write_bytes_per_second as f64),
-            percent(outcome.throughput_variation_milli),
+            share(outcome.throughput_variation_milli),
             hundredths(outcome.cleaning_amplification_milli),
             hundredths(outcome.array_write_amplification_milli),
             hundredths(outcome.drive_write_amplification_milli),
-            percent(outcome.victim_valid_milli),
+            share(outcome.victim_valid_milli),
             percent(outcome.cpu_milli),
         ];
         table.row(cells.map(|text| (Tone::Normal, text)).into());

@@ -1,6 +1,6 @@
 //! `cygnus trace stat`
 
-use super::{SkippedLines, assumed, open};
+use super::{InOrder, SkippedLines, assumed, open, spread};
 use crate::args::trace::StatArgs;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -11,7 +11,6 @@ use cygnus_control::table::{Align, Table};
 use cygnus_types::{ByteSize, Nanos};
 use cygnus_workload::recording::{Damage, Header};
 use cygnus_workload::stat::{Collector, Stat};
-use cygnus_workload::trace::Reorder;
 use serde::Serialize;
 use std::path::Path;
 
@@ -26,6 +25,9 @@ struct Described<'a> {
     assumed_lengths: u64,
     /// Requests found behind a later one; they are described in the order of arrival.
     out_of_order: u64,
+    /// Seconds of the clock's step over which requests of one time were spread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spread_over_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<Recorded>,
     #[serde(flatten)]
@@ -83,20 +85,21 @@ impl Recorded {
 pub(super) fn run(args: &StatArgs, output: Output) -> Result<(), Failure> {
     let reader = open(&args.file, &args.read)?;
     let mut bar = Bar::new(output, Counts::Bytes, Some(reader.progress().1));
-    let mut records = Reorder::new(reader);
+    let mut records = InOrder::of(reader);
     let mut collector = Collector::new();
-    while let Some(record) = records.next() {
-        collector.add(&record.map_err(Failure::of)?);
-        bar.tick(|_| records.source().progress().0);
+    while let Some(record) = records.next()? {
+        collector.add(&record);
+        bar.tick(|_| records.reader().progress().0);
     }
     drop(bar);
     let described = Described {
         file: &args.file,
-        format: records.source().format().name(),
-        skipped: (&records.source().skipped()).into(),
-        assumed_lengths: records.source().assumed_lengths(),
+        format: records.reader().format().name(),
+        skipped: (&records.reader().skipped()).into(),
+        assumed_lengths: records.reader().assumed_lengths(),
         out_of_order: records.out_of_order(),
-        recording: records.source().recording().map(Recorded::from),
+        spread_over_seconds: records.step_seconds(),
+        recording: records.reader().recording().map(Recorded::from),
         stat: collector.finish(),
     };
     output.answer(&described, |paint| described.text(paint))
@@ -141,6 +144,7 @@ impl Described<'_> {
             ));
         }
         text.push_str(&self.recording.as_ref().map_or(String::new(), Recorded::text));
+        text.push_str(&spread(self.spread_over_seconds));
         text + &assumed(self.assumed_lengths) + &self.skipped.text()
     }
 
@@ -176,8 +180,8 @@ impl Described<'_> {
             (
                 "Arrivals",
                 format!(
-                    "{:.0}/s and {} on average, {}/s in the busiest second",
-                    stat.mean_iops,
+                    "{}/s and {} on average, {}/s in the busiest second",
+                    show::count(stat.mean_iops.round() as u64),
                     show::rate(stat.mean_bytes_per_second),
                     show::count(stat.peak_iops)
                 ),

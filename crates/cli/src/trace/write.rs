@@ -1,6 +1,6 @@
 //! `cygnus trace synth` and `cygnus trace convert`.
 
-use super::{SkippedLines, assumed, open};
+use super::{InOrder, SkippedLines, assumed, open, spread};
 use crate::args::trace::{ConvertArgs, SynthArgs};
 use crate::failure::Failure;
 use crate::outfile;
@@ -9,7 +9,7 @@ use crate::progress::{Bar, Counts};
 use cygnus_control::show;
 use cygnus_types::Nanos;
 use cygnus_workload::synth::{Preset, SynthConfig};
-use cygnus_workload::trace::{MsrWriter, Record, Reorder};
+use cygnus_workload::trace::{MsrWriter, Record};
 use cygnus_workload::{Arrivals, Rate, Size, WorkloadConfig};
 use serde::Serialize;
 use std::path::Path;
@@ -23,6 +23,9 @@ struct Written<'a> {
     /// Requests whose lengths the file that was read does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     assumed_lengths: Option<u64>,
+    /// Seconds of the clock's step over which requests of one time were spread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spread_over_seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<SkippedLines>,
 }
@@ -59,6 +62,7 @@ pub(super) fn synth(args: &SynthArgs, output: Output) -> Result<(), Failure> {
         what: preset.label(),
         requests: args.requests,
         assumed_lengths: None,
+        spread_over_seconds: None,
         skipped: None,
     };
     output.answer(&written, |_| {
@@ -82,29 +86,31 @@ pub(super) fn convert(args: &ConvertArgs, output: Output) -> Result<(), Failure>
         let mut bar = Bar::new(output, Counts::Bytes, Some(reader.progress().1));
         let mut out = MsrWriter::new(file, &name);
         let failed = |error| Failure::Failed(format!("{}: {error}", args.out.display()));
-        let mut records = Reorder::new(reader);
+        let mut records = InOrder::of(reader);
         let mut requests = 0;
-        while let Some(record) = records.next() {
-            out.write(&record.map_err(Failure::of)?).map_err(failed)?;
+        while let Some(record) = records.next()? {
+            out.write(&record).map_err(failed)?;
             requests += 1;
-            bar.tick(|_| records.source().progress().0);
+            bar.tick(|_| records.reader().progress().0);
         }
         out.finish().map_err(failed)?;
-        let skipped = Some((&records.source().skipped()).into());
-        let assumed_lengths = Some(records.source().assumed_lengths()).filter(|count| *count > 0);
+        let skipped = Some((&records.reader().skipped()).into());
+        let assumed_lengths = Some(records.reader().assumed_lengths()).filter(|count| *count > 0);
         Ok(Written {
             file: &args.out,
             what: format!("{name} ({format}) as MSR CSV"),
             requests,
             assumed_lengths,
+            spread_over_seconds: records.step_seconds(),
             skipped,
         })
     })?;
     output.answer(&written, |_| {
         let skipped = written.skipped.as_ref().map_or(String::new(), SkippedLines::text);
         let assumed = assumed(written.assumed_lengths.unwrap_or(0));
+        let spread = spread(written.spread_over_seconds);
         format!(
-            "{}: {}, {} requests\n{assumed}{skipped}",
+            "{}: {}, {} requests\n{spread}{assumed}{skipped}",
             args.out.display(),
             written.what,
             show::count(written.requests)

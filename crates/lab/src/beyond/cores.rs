@@ -2,6 +2,7 @@
 
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::outcome::ratio;
 
 /// See the module's text.
 pub struct Cores;
@@ -118,8 +119,8 @@ impl Experiment for Cores {
             knee.map(|(_, cores)| f64::from(cores)).next().unwrap_or(0.0),
         );
         for (trialled, cores) in cleaning.iter().zip(CORES) {
-            let moved =
-                trialled.outcome.cleaning_amplification_milli.saturating_sub(1000) as f64 / 1e3 * rate(trialled);
+            let moved = ratio(trialled.outcome.cleaning_amplification_milli.map(|milli| milli.saturating_sub(1000)))
+                * rate(trialled);
             found.number(format!("beside cleaning, {cores} cores: blocks moved"), "thousand per second", moved);
         }
         found

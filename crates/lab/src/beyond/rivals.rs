@@ -126,7 +126,8 @@ fn in_flight_while_cleaned(outcome: &Outcome) -> f64 {
 /// Flash pages programmed for each page that users wrote.
 fn amplification(trialled: &Trialled) -> f64 {
     let outcome = trialled.outcome;
-    outcome.array_write_amplification_milli as f64 * outcome.drive_write_amplification_milli as f64 / 1e6
+    let milli = outcome.array_write_amplification_milli.zip(outcome.drive_write_amplification_milli);
+    milli.map_or(0.0, |(array, drives)| array as f64 * drives as f64 / 1e6)
 }
 
 /// Least and most often erased blocks of all drives.

@@ -191,6 +191,10 @@ impl Panel {
             Body::Heat(_) => Vec::new(),
         }
     }
+
+    pub(super) fn has_curves(&self) -> bool {
+        matches!(self.body, Body::Lines(_))
+    }
 }
 
 impl Line {

@@ -227,11 +227,14 @@ fn bars(pen: &mut Pen, series: &[Bars], groups: usize, frame: &Frame, y: &Placed
     }
 }
 
-/// From the lower end of an interval to its upper one.
+/// From the lower end of an interval to its upper one; with a rim of white, without which it could not be seen on dark bars.
 fn whisker(pen: &mut Pen, x: f64, half: f64, low: f64, high: f64) {
-    pen.line((x, low), (x, high), INK, None);
-    for y in [low, high] {
-        pen.line((x - half, y), (x + half, y), INK, None);
+    let strokes = [[(x, low), (x, high)], [(x - half, low), (x + half, low)], [(x - half, high), (x + half, high)]];
+    for [from, to] in strokes {
+        pen.rim(from, to);
+    }
+    for [from, to] in strokes {
+        pen.line(from, to, INK, None);
     }
 }
 

@@ -62,6 +62,14 @@ impl Pen {
         ));
     }
 
+    /// White where a line comes, and a little around it.
+    pub(super) fn rim(&mut self, from: (f64, f64), to: (f64, f64)) {
+        let (x1, y1, x2, y2) = (px(from.0), px(from.1), px(to.0), px(to.1));
+        self.element(format_args!(
+            "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"white\" stroke-width=\"2.4\" stroke-linecap=\"square\"/>"
+        ));
+    }
+
     pub(super) fn curve(&mut self, points: &[(f64, f64)], colour: &str, dashed: bool) {
         let points: Vec<String> = points.iter().map(|&(x, y)| format!("{},{}", px(x), px(y))).collect();
         let dashes = if dashed { " stroke-dasharray=\"5 4\"" } else { "" };

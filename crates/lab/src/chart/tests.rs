@@ -58,6 +58,16 @@ fn bars_of_several_seeds_are_medians_with_whiskers() {
     assert_eq!(drawn[0].csv(), "panel,series,x,y,low,high\n,SWAN,A,2,1,4\n");
     let lines = |chart: &Chart| chart.svg().matches("<line").count();
     assert!(lines(&drawn[0]) > lines(&one[0]));
+    let svg = drawn[0].svg();
+    let (rim, ink) = (svg.rfind("stroke=\"white\""), svg.rfind("<line"));
+    assert!(rim.is_some() && rim < ink, "whiskers can be seen on bars of any colour: {svg}");
+}
+
+#[test]
+fn the_legend_shows_bars_as_bars() {
+    let bars = vec![Bars::new("published", Scheme::Paper, vec![1.0])];
+    let chart = Chart::single("bars", "", Panel::bars(Axis::linear("ms"), vec!["A".into()], bars));
+    assert!(!chart.svg().contains("stroke-dasharray"), "{}", chart.svg());
 }
 
 #[test]

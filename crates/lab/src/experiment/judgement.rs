@@ -38,14 +38,14 @@ pub struct Measured {
     pub write_mb_s: f64,
     /// User reads in MB/s.
     pub read_mb_s: f64,
-    /// Coefficient of variation of the throughput, in percent.
-    pub variation_percent: f64,
-    /// Blocks written to drives per block written by users.
-    pub array_wa: f64,
-    /// Flash pages programmed per page written to the drives.
-    pub drive_wa: f64,
-    /// Valid share of the segments cleaned, in percent.
-    pub victims_valid_percent: f64,
+    /// Coefficient of variation of the throughput, in percent; nothing if there were no bytes.
+    pub variation_percent: Option<f64>,
+    /// Blocks written to drives per block written by users; nothing if there were none.
+    pub array_wa: Option<f64>,
+    /// Flash pages programmed per page written to the drives; nothing if there were none.
+    pub drive_wa: Option<f64>,
+    /// Valid share of the segments cleaned, in percent; nothing if there were none.
+    pub victims_valid_percent: Option<f64>,
 }
 
 /// What came of an experiment.

@@ -345,16 +345,21 @@ fn trials(run: &Judgement) -> String {
         let cells = [
             digits(trial.write_mb_s),
             digits(trial.read_mb_s),
-            format!("{:.1} %", trial.variation_percent),
-            format!("{:.2}", trial.array_wa),
-            format!("{:.2}", trial.drive_wa),
-            format!("{:.0} %", trial.victims_valid_percent),
+            quotient(trial.variation_percent, |percent| format!("{percent:.1} %")),
+            quotient(trial.array_wa, |times| format!("{times:.2}")),
+            quotient(trial.drive_wa, |times| format!("{times:.2}")),
+            quotient(trial.victims_valid_percent, |percent| format!("{percent:.0} %")),
         ];
         let cells: String = cells.iter().map(|cell| format!("<td class=\"n\">{cell}</td>")).collect();
         let (name, drives) = (escape(&trial.name), escape(&trial.drives));
         writeln!(out, "<tr><td>{name}</td><td>{drives}</td>{cells}</tr>").expect("strings take text");
     }
     out + "</table>\n"
+}
+
+/// A cell; one of nothing has a dash.
+fn quotient(value: Option<f64>, show: fn(f64) -> String) -> String {
+    value.map_or("-".into(), show)
 }
 
 /// A median, with its interval if it has one.

@@ -2,6 +2,7 @@
 
 use crate::chart::Scheme;
 use crate::experiment::{Scale, Trialled};
+use crate::outcome::ratio;
 
 /// Blocks per die of the modelled drive, and pages of each.
 const BLOCKS: f64 = 1366.0;
@@ -83,10 +84,10 @@ pub fn read(trialled: &Trialled) -> f64 {
 
 /// Blocks sent to drives for each block that clients wrote.
 pub fn amplification(trialled: &Trialled) -> f64 {
-    trialled.outcome.array_write_amplification_milli as f64 / 1e3
+    ratio(trialled.outcome.array_write_amplification_milli)
 }
 
 /// Pages of flash programmed for each page sent to drives, those of a drive's own map included.
 pub fn drive_amplification(trialled: &Trialled) -> f64 {
-    trialled.outcome.drive_write_amplification_milli as f64 / 1e3
+    ratio(trialled.outcome.drive_write_amplification_milli)
 }

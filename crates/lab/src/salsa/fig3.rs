@@ -4,6 +4,7 @@ use super::common::{DIVISOR, RAW, SALSA, SEEDS, VOLUME, amplification, drive_amp
 use crate::Outcome;
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::outcome::ratio;
 
 /// See the module's text.
 pub struct Fig3;
@@ -45,11 +46,7 @@ impl Experiment for Fig3 {
         found.published("amplification", "SALSA", amplification(log));
         let programmed = |of: &Trialled| amplification(of) * drive_amplification(of);
         found.published("less wear", "programmed: SALSA / raw", programmed(log) / programmed(raw));
-        found.number(
-            "SALSA: written by clients and cleaning",
-            "",
-            log.outcome.cleaning_amplification_milli as f64 / 1e3,
-        );
+        found.number("SALSA: written by clients and cleaning", "", ratio(log.outcome.cleaning_amplification_milli));
         for of in trials {
             found.number(format!("{}: programmed for each page sent", of.trial.name), "", drive_amplification(of));
             found.number(format!("{}: programmed for each page of clients", of.trial.name), "", programmed(of));

@@ -5,6 +5,7 @@ use cygnus_ssd::{ModelConfig, Preset, Recording, Shingles};
 use super::common::{FEWER_SEEDS, RAW, SALSA, disk, mib_per_second, raw, salsa_on_disk};
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::outcome::percent;
 use crate::outcome::{Outcome, Sample};
 use crate::series::{TIME, over_time};
 
@@ -101,7 +102,7 @@ impl Experiment for Fig4 {
         for (phases, of) in [(ours, log), (freed, freer), (managed, zoned)] {
             let (name, outcome) = (&of.trial.name, of.outcome);
             found.number(format!("{name}: cleaning begins, as in the paper"), "s", phases.began);
-            found.number(format!("{name}: valid in victims"), "%", outcome.victim_valid_milli as f64 / 10.0);
+            found.number(format!("{name}: valid in victims"), "%", percent(outcome.victim_valid_milli));
             found.number(format!("{name}: rate of what cleaning moves"), "MiB/s", moved(scale, outcome));
             let longest = outcome.latency.iter().map(|row| row.max_ns).max().unwrap_or(0);
             found.number(format!("{name}: longest write"), "s", longest as f64 / 1e9);

@@ -159,7 +159,7 @@ fn stored(trialled: &Trialled) -> f64 {
 
 /// Blocks moved for each that clients wrote.
 fn share(trialled: &Trialled) -> f64 {
-    trialled.outcome.cleaning_amplification_milli as f64 / 1e3 - 1.0
+    crate::outcome::ratio(trialled.outcome.cleaning_amplification_milli) - 1.0
 }
 
 /// MiB/s that cleaning moves.

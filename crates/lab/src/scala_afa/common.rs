@@ -3,6 +3,7 @@
 use super::profiles::{FUSION_RAID, MDRAID, Profile, RAID5F, UNLOCKED};
 use crate::chart::{Axis, Bars, Panel, Scheme};
 use crate::experiment::{Scale, Trial, Trialled};
+use crate::outcome::ratio;
 use crate::outcome::{DeviceTotals, LatencyRow};
 
 /// Blocks per die of the paper's emulated drive, and pages of each (Table 1).
@@ -247,7 +248,7 @@ pub fn gigabytes(trialled: &Trialled) -> f64 {
 
 /// Blocks sent to drives for each block that clients wrote.
 pub fn sent(trialled: &Trialled) -> f64 {
-    trialled.outcome.array_write_amplification_milli as f64 / 1e3
+    ratio(trialled.outcome.array_write_amplification_milli)
 }
 
 /// The same with parity that drives computed, as they programmed it first: what they moved later, out of their buffers too, is

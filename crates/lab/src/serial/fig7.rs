@@ -5,6 +5,7 @@ use crate::Sample;
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Outcome;
+use crate::outcome::ratio;
 use crate::series::{TIME, mean, over_time, rate, variation};
 
 /// See the module's text.
@@ -57,7 +58,7 @@ impl Experiment for Fig7 {
             .map(|two| Mark::Moment { at: scale.papers_seconds(two[0].at_ns), label: String::new() })
             .chain([Mark::Moment { at: AGING, label: "64 KiB".into() }])
             .collect();
-        let drive_wa = outcome.drive_write_amplification_milli as f64 / 1000.0;
+        let drive_wa = ratio(outcome.drive_write_amplification_milli);
         let chart = Chart::single("throughput", self.about().title, panel.marked(turns));
         let mut found = Findings::new(vec![chart], NOTES.map(str::to_owned).into());
         let during = "during and after aging";

@@ -2,6 +2,7 @@
 
 use crate::chart::Scheme;
 use crate::experiment::{Findings, Scale, Trial, Trialled};
+use crate::outcome::percent;
 use crate::outcome::{Outcome, Sample};
 use crate::series::{over_time, rate};
 
@@ -129,5 +130,5 @@ pub fn written(trialled: &Trialled) -> f64 {
 
 /// Coefficient of variation of the throughput, in percent.
 pub fn variation(trialled: &Trialled) -> f64 {
-    trialled.outcome.throughput_variation_milli as f64 / 10.0
+    percent(trialled.outcome.throughput_variation_milli)
 }

@@ -4,6 +4,7 @@ use super::common::{UTILISATION, drives, raid0, swan0};
 use super::fig4a::WHOLE_VOLUME;
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::outcome::ratio;
 use crate::outcome::{LatencyRow, Outcome, Point};
 
 /// See the module's text.
@@ -103,7 +104,7 @@ impl Experiment for Fig12 {
                 }
             }
         }
-        let drives_own = raid.outcome.drive_write_amplification_milli as f64 / 1e3;
+        let drives_own = ratio(raid.outcome.drive_write_amplification_milli);
         found.number("RAID0: pages that drives program for each written", "", drives_own);
         for role in &swan.outcome.reads_by_role {
             let share = 100.0 * role.count as f64 / row(swan.outcome, "read").count.max(1) as f64;

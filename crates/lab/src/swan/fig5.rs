@@ -4,6 +4,7 @@ use super::common::{drives_of_140, log_raid0_and_swan0, variation, writes_over_t
 use super::fig1::SLOW_DRIVES;
 use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::outcome::percent;
 use crate::outcome::{Sample, per_second};
 use crate::series::TIME;
 
@@ -64,7 +65,7 @@ impl Experiment for Fig5 {
         found.number("SWAN0, coefficient of variation", "%", variation(swan));
         found.number("Log-RAID0, coefficient of variation", "%", variation(log));
         found.number("SWAN0's victims valid in the interval in which it cleans and is slowest", "%", slowest);
-        found.number("SWAN0's victims valid, sustained", "%", swan.outcome.victim_valid_milli as f64 / 10.0);
+        found.number("SWAN0's victims valid, sustained", "%", percent(swan.outcome.victim_valid_milli));
         found
     }
 }

@@ -6,6 +6,7 @@ use super::ycsb::{
 };
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::outcome::ratio;
 
 /// See the module's text.
 pub struct Fig8;
@@ -73,7 +74,7 @@ impl Experiment for Fig8 {
             [by(throughput), by(bytes)].into_iter().max_by(|a, b| (a - 1.17).abs().total_cmp(&(b - 1.17).abs()));
         found.published("Load", format!("SWAN / {}, by how much", SCHEMES[log].0), farther.unwrap_or_default());
         for s in 0..PER_WORKLOAD {
-            let amplification = trials[s].outcome.array_write_amplification_milli as f64 / 1e3;
+            let amplification = ratio(trials[s].outcome.array_write_amplification_milli);
             found.number(
                 format!("Load: blocks that {} writes for each of the store's", SCHEMES[s].0),
                 "",

@@ -5,7 +5,7 @@
 //! again, whoever wrote them and in whatever order.
 
 mod file;
-mod identity;
+pub(crate) mod identity;
 mod key;
 mod row;
 mod run;

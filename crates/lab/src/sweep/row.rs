@@ -149,17 +149,17 @@ fn numbers(outcome: &Outcome) -> Vec<String> {
         cells.extend(of_kind(outcome, kind));
     }
     // A quotient of nothing is none.
-    let quotient = |milli: u64| if milli == 0 { String::new() } else { fixed(milli) };
+    let quotient = |milli: Option<u64>| milli.map_or(String::new(), fixed);
     let amplifications = [
         outcome.array_write_amplification_milli,
         outcome.cleaning_amplification_milli,
         outcome.drive_write_amplification_milli,
     ];
-    cells.push(fixed(outcome.throughput_variation_milli));
+    cells.push(quotient(outcome.throughput_variation_milli));
     cells.extend(amplifications.map(quotient));
     let counts: [&dyn Display; 2] = [&outcome.rotations, &outcome.victims];
     cells.extend(counts.map(ToString::to_string));
-    cells.push(if outcome.victims > 0 { fixed(outcome.victim_valid_milli) } else { String::new() });
+    cells.push(quotient(outcome.victim_valid_milli));
     cells.extend([outcome.cpu_milli, outcome.busiest_core_milli].map(fixed));
     cells
 }

@@ -312,7 +312,7 @@ pub fn ratio(one: f64, other: f64) -> f64 {
 /// Something of a run.
 pub type Measure = fn(&Outcome) -> f64;
 /// A mean wait of a cluster's requests, in nanoseconds.
-pub type Wait = fn(&ClusterRow) -> u64;
+pub type Wait = fn(&ClusterRow) -> Option<u64>;
 
 /// Mean latency of all requests in microseconds.
 pub fn latency(outcome: &Outcome) -> f64 {
@@ -328,7 +328,7 @@ pub fn kiops(outcome: &Outcome) -> f64 {
 /// Mean of a wait over all requests to modules, in microseconds.
 pub fn wait(outcome: &Outcome, of: Wait) -> f64 {
     let requests: u64 = outcome.clusters.iter().map(|row| row.requests).sum();
-    let sum: f64 = outcome.clusters.iter().map(|row| row.requests as f64 * of(row) as f64).sum();
+    let sum: f64 = outcome.clusters.iter().map(|row| row.requests as f64 * of(row).unwrap_or(0) as f64).sum();
     sum / 1e3 / (requests as f64).max(1.0)
 }
 

@@ -7,6 +7,7 @@ use super::common::{
 use crate::chart::{Axis, Bars, Chart, Heat, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Outcome;
+use crate::outcome::ratio;
 use crate::series::mean;
 
 /// See the module's text.
@@ -135,5 +136,5 @@ fn shares(outcome: &Outcome) -> Heat {
 
 /// Blocks moved for each that clients wrote; nothing where they only read.
 fn extra_writes(outcome: &Outcome) -> f64 {
-    outcome.rehomed_milli.unwrap_or(0) as f64 / 1e3
+    ratio(outcome.rehomed_milli)
 }

@@ -16,7 +16,7 @@ fn flushed_writes(how: &str) -> Outcome {
 #[test]
 fn large_writes_are_copied_only_where_a_scenario_says_so() {
     let [always, by_rule] = ["always copies", "by its rule"].map(flushed_writes);
-    let sent = |outcome: &Outcome| outcome.array_write_amplification_milli;
+    let sent = |outcome: &Outcome| outcome.array_write_amplification_milli.expect("clients wrote");
     assert!(sent(&by_rule) < 1500, "a row of chunks and its parity: {}", sent(&by_rule));
     assert!(sent(&always) > 1900, "each block is written twice: {}", sent(&always));
 }

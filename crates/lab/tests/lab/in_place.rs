@@ -34,14 +34,36 @@ fn outcomes() -> [Outcome; 3] {
 fn small_writes_cost_what_their_level_says() {
     let [raid5, raid10, log] = outcomes();
     assert_eq!(raid5.preset, "raid5");
-    assert_eq!(raid5.array_write_amplification_milli, 2000, "a block and its parity");
+    assert_eq!(raid5.array_write_amplification_milli, Some(2000), "a block and its parity");
     let read: u64 = raid5.devices.iter().map(|device| device.read_bytes).sum();
     let written: u64 = raid5.devices.iter().map(|device| device.written_bytes).sum();
     assert_eq!(read, written, "as much is read before as is written after");
-    assert_eq!(raid10.array_write_amplification_milli, 2000, "a block and its mirror");
+    assert_eq!(raid10.array_write_amplification_milli, Some(2000), "a block and its mirror");
     assert_eq!(raid10.devices.iter().map(|device| device.read_bytes).sum::<u64>(), 0);
-    assert!(log.array_write_amplification_milli < 1300, "full stripes and headers: {log:?}");
+    assert!(log.array_write_amplification_milli.is_some_and(|milli| milli < 1300), "full stripes and headers: {log:?}");
     assert!(log.write_bytes_per_second > 2 * raid5.write_bytes_per_second);
+}
+
+#[test]
+fn quotients_of_nothing_are_none() {
+    let played = |text: &str| {
+        let scenario = Scenario::parse("nothing.toml", text).unwrap_or_else(|error| panic!("{error}"));
+        let outcome = run(&scenario, 2, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+        (cygnus_lab::result_files(&scenario, &outcome).swap_remove(0).1, outcome)
+    };
+    let (summary, outcome) = played(&SCENARIO.replace("depth = 32", "read = 100"));
+    // Nobody has written what they read.
+    assert!(outcome.remarks.len() == 1 && outcome.remarks[0].contains("never written"), "{:?}", outcome.remarks);
+    assert!(outcome.requests > 0 && outcome.throughput_variation_milli.is_some());
+    for name in ["array_write_amplification", "cleaning_amplification", "drive_write_amplification", "victim_valid"] {
+        assert!(summary.contains(&format!("\"{name}_milli\": null")), "{name}: {summary}");
+    }
+    // Drives without flash program nothing, and that is no amplification either.
+    let (summary, outcome) = played(&SCENARIO.replace("850-pro\"\nscale = 32", "null\"\ncapacity = \"256MiB\""));
+    assert!(
+        outcome.array_write_amplification_milli.is_some()
+            && summary.contains("\"drive_write_amplification_milli\": null")
+    );
 }
 
 #[test]
@@ -62,5 +84,6 @@ fn parts_of_blocks_cost_whole_ones_and_that_is_told() {
         written(&parts).abs_diff(written(&whole)) < written(&whole) / 5,
         "as much work as for the blocks around them"
     );
-    assert!(played("512B", 2).remarks.is_empty(), "a log takes them as they are");
+    let is_told = |remark: &String| remark.contains("whole blocks");
+    assert!(!played("512B", 2).remarks.iter().any(is_told), "a log takes them as they are");
 }

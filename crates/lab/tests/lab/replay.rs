@@ -126,6 +126,8 @@ fn what_is_folded_is_told() {
             "three.csv: spans 6.65 MiB and is wrapped around the volume's 4 MiB: 1 requests beyond its end (33.3 %) are \
              folded onto others, up to 2 places onto one",
             "three.csv: 3 requests have no length in it and were taken for 4096 bytes",
+            "swan: clients read 4 KiB, and drives were read for 0 B only: the rest was never written (see [aging]), or still in \
+             memory",
         ]
     );
     assert!(small("scale", true, "1s").remarks[0].contains("is scaled to the volume's 4 MiB"));

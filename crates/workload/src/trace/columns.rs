@@ -1,6 +1,6 @@
 //! Traces of any columns, which the user names: `time=0,op=3,offset=4,size=5`.
 
-use super::line::{LineError, SECTOR, decimal, number, operation, record};
+use super::line::{self, LineError, SECTOR, decimal, number, operation, record};
 use super::{ASSUMED_LEN, Record};
 use crate::Kind;
 use cygnus_types::Nanos;
@@ -141,12 +141,12 @@ impl Columns {
     }
 
     /// The cells of a line. Of its separators the first one is taken that makes enough of them: a comma may stand in a cell,
-    /// as in a device's 8,0.
+    /// as in a device's 8,0. Quotes keep a cell together.
     fn cells<'a>(&self, line: &'a str) -> Vec<&'a str> {
         let always = self.time.max(self.op).max(self.offset);
         let last = always.max(self.size.unwrap_or(0)).max(self.volume.unwrap_or(0));
         let enough = |cells: &Vec<&str>| cells.len() > last;
-        let split = |separator| line.split(separator).map(str::trim).collect();
+        let split = |separator| line::cells(line, separator).collect();
         let separators = [',', ';', '\t'].into_iter().filter(|separator| line.contains(*separator));
         let mut ways = separators.map(split).chain(std::iter::once_with(|| line.split_ascii_whitespace().collect()));
         let first = ways.next().unwrap_or_default();
@@ -208,6 +208,7 @@ mod tests {
             ("time=0:ns,op=1:1,offset=2", "5 1 8192", (5, Kind::Read, 8192, 4096, 0)),
             ("time=1,op=0,offset=3", "W\t1.5\ta,b\t512", (1_500_000_000, Kind::Write, 512, 4096, 0)),
             ("time=3,op=6,offset=7:sectors", "8,0 1 1 1.5 62 Q W 8 + 8", (1_500_000_000, Kind::Write, 4096, 4096, 0)),
+            ("op=0,time=2,offset=3", "\"W\",\"a, b\",\"1\",\"512\"", (1_000_000_000, Kind::Write, 512, 4096, 0)),
             ("op=0,time=1,offset=2,size=3", "\"W\",\"1\",\"512\",\"512\"", (1_000_000_000, Kind::Write, 512, 512, 0)),
         ];
         for (columns, line, expect) in cases {

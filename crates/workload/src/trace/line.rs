@@ -72,7 +72,38 @@ pub(super) fn columns<'a, const N: usize>(mut parts: impl Iterator<Item = &'a st
 
 /// The first `N` columns of a line of comma-separated values.
 pub(super) fn csv<const N: usize>(line: &str) -> Result<[&str; N], LineError> {
-    columns(line.split(','))
+    columns(cells(line, ','))
+}
+
+/// The cells between separators, without blanks and quotes around them. In a cell that stands in quotes a separator is a letter
+/// like others.
+pub(super) fn cells(line: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let line = rest?;
+        let end = quoted(line, separator).or_else(|| line.find(separator)).unwrap_or(line.len());
+        rest = line.get(end + separator.len_utf8()..);
+        let cell = line[..end].trim();
+        Some(cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).unwrap_or(cell))
+    })
+}
+
+/// Where a cell ends that stands in quotes at the beginning of `line`; nothing if none does. Two quotes within it are one that does
+/// not end it.
+fn quoted(line: &str, separator: char) -> Option<usize> {
+    let is_blank = |c: char| c.is_whitespace() && c != separator;
+    let within = line.trim_start_matches(is_blank).strip_prefix('"')?;
+    let mut from = 0;
+    loop {
+        let quote = from + within[from..].find('"')?;
+        let behind = &within[quote + 1..];
+        if behind.starts_with('"') {
+            from = quote + 2;
+            continue;
+        }
+        let behind = behind.trim_start_matches(is_blank);
+        return (behind.is_empty() || behind.starts_with(separator)).then(|| line.len() - behind.len());
+    }
 }
 
 /// The first `N` words of a line.
@@ -190,6 +221,25 @@ mod tests {
         ] {
             assert_eq!(decimal(text, unit), Ok(Nanos(nanos)), "{text} of {unit} ns");
         }
+    }
+
+    #[test]
+    fn quotes_keep_cells_together() {
+        for (line, expect) in [
+            ("1,a,,2", &["1", "a", "", "2"][..]),
+            ("\"1\", \"a, b\" ,\"\",2", &["1", "a, b", "", "2"]),
+            ("\"a \"\"b, c\"\"\",2", &["a \"\"b, c\"\"", "2"]),
+            // Quotes that do not stand around a cell are letters.
+            ("a\"b,c\",2", &["a\"b", "c\"", "2"]),
+            ("\"a,2", &["\"a", "2"]),
+            ("\"a\"b,2", &["\"a\"b", "2"]),
+            ("1,\"", &["1", "\""]),
+            ("", &[""]),
+        ] {
+            assert_eq!(cells(line, ',').collect::<Vec<_>>(), expect, "{line}");
+        }
+        assert_eq!(cells("\"a\tb\"\t\tc", '\t').collect::<Vec<_>>(), ["a\tb", "", "c"]);
+        assert_eq!(csv("\"7\",\"x,y\",9"), Ok(["7", "x,y", "9"]));
     }
 
     #[test]

@@ -14,17 +14,23 @@ pub(super) enum Line {
     TooLong,
 }
 
-/// Reads the next line, without its end, into `line`; `None` at the end of the stream.
-pub(super) fn next_line(stream: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<Line>> {
+/// What ends the lines of a text that begins like this: a carriage return where there is no line feed, as some spreadsheets
+/// write. Where both stand, the line feed does, and the other one is a blank before it.
+pub(super) fn line_end(sample: &[u8]) -> u8 {
+    if sample.contains(&b'\r') && !sample.contains(&b'\n') { b'\r' } else { b'\n' }
+}
+
+/// Reads the next line, without its `end`, into `line`; `None` at the end of the stream.
+pub(super) fn next_line(stream: &mut impl BufRead, line: &mut Vec<u8>, end: u8) -> io::Result<Option<Line>> {
     line.clear();
-    stream.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', line)?;
+    stream.by_ref().take(LONGEST as u64 + 1).read_until(end, line)?;
     match line.last() {
         None => Ok(None),
-        Some(b'\n') => {
+        Some(&last) if last == end => {
             line.pop();
             Ok(Some(Line::Whole))
         }
-        Some(_) if line.len() > LONGEST => stream.skip_until(b'\n').map(|_| Some(Line::TooLong)),
+        Some(_) if line.len() > LONGEST => stream.skip_until(end).map(|_| Some(Line::TooLong)),
         Some(_) => Ok(Some(Line::Whole)),
     }
 }
@@ -42,7 +48,7 @@ mod tests {
         text.extend(b"\nlast");
         let (mut stream, mut line) = (io::BufReader::with_capacity(7, &text[..]), Vec::new());
         let mut lines = Vec::new();
-        while let Some(how) = next_line(&mut stream, &mut line).unwrap() {
+        while let Some(how) = next_line(&mut stream, &mut line, b'\n').unwrap() {
             lines.push((how, line.len()));
         }
         let expect = [(Line::Whole, 4), (Line::Whole, 0), (Line::TooLong, LONGEST + 1), (Line::TooLong, LONGEST + 1)];

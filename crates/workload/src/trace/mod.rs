@@ -11,6 +11,7 @@ mod reorder;
 mod replay;
 mod scsi;
 mod skip;
+mod spread;
 mod text;
 mod vscsi;
 mod write;
@@ -23,6 +24,7 @@ pub use reader::{ReadOptions, TraceReader};
 pub use reorder::Reorder;
 pub use replay::{Fit, ReplayConfig};
 pub use skip::{BadLine, Skip, Skipped};
+pub use spread::Spread;
 pub use write::MsrWriter;
 
 use crate::Kind;

@@ -2,6 +2,7 @@
 
 use super::decompress::{self, Compression, Sampled};
 use super::format::Parser;
+use super::lines::line_end;
 use super::skip::{Skip, Skipped};
 use super::text::{TextReader, read_error};
 use super::vscsi::{Version, VscsiReader};
@@ -85,7 +86,7 @@ impl<'a> TraceReader<'a> {
         }
         let mut sample = Vec::new();
         if let Err(source) = text.by_ref().take(SAMPLE).read_to_end(&mut sample) {
-            let line = 1 + sample.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            let line = 1 + sample.iter().filter(|&&byte| byte == line_end(&sample)).count() as u64;
             return Err(read_error(path, compression, Place::Line(line), source));
         }
         let vscsi = match options.format {
@@ -131,7 +132,7 @@ impl<'a> TraceReader<'a> {
     }
 
     /// The step of its clock, if all of its times are multiples of it.
-    pub(super) fn tick(&self) -> Nanos {
+    pub fn tick(&self) -> Nanos {
         match &self.body {
             Body::Text(text) => text.parser.tick(),
             Body::Vscsi(_) | Body::Recording(_) => self.format().tick(),
@@ -211,7 +212,10 @@ impl Iterator for TraceReader<'_> {
 /// The parser of a text that begins with `sample`.
 fn parser(path: &Path, sample: &[u8], format: Option<Format>) -> Result<Parser, TraceError> {
     // The last line of the sample is likely to be cut; one line among many does not matter.
-    let beginning = String::from_utf8_lossy(sample);
+    let mut beginning = String::from_utf8_lossy(sample);
+    if line_end(sample) == b'\r' {
+        beginning = beginning.replace('\r', "\n").into();
+    }
     match format {
         Some(format) => Ok(Parser::new(format, &beginning)),
         None => Parser::detect(&beginning).ok_or_else(|| no_format(path, &beginning)),

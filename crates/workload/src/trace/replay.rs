@@ -1,6 +1,7 @@
 //! Replays a trace on a volume.
 
-use super::{ASSUMED_LEN, Columns, Format, ReadOptions, Record, Skip, TraceError, TraceReader};
+use super::spread::is_coarse;
+use super::{ASSUMED_LEN, Columns, Format, ReadOptions, Record, Reorder, Skip, Spread, TraceError, TraceReader};
 use crate::recording::{Damage, Shipped};
 use crate::request::MOST_AT_ONCE;
 use crate::{Request, SHORT_READ, Schedule, Source, Span, WorkloadError};
@@ -164,19 +165,25 @@ impl ReplayConfig {
         let wanted = |record: &Record| self.volumes.as_ref().is_none_or(|volumes| volumes.contains(&record.volume));
         let most = self.requests.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
         let (mut records, mut others) = (Vec::new(), BTreeSet::new());
+        let tick = reader.tick();
+        // Spread before some are chosen: what is left out had its time too.
+        let mut all: Box<dyn Iterator<Item = Result<Record, TraceError>> + '_> = match is_coarse(tick) {
+            true => Box::new(Spread::new(Reorder::new(&mut reader), tick)),
+            false => Box::new(&mut reader),
+        };
         while records.len() < most {
-            let Some(record) = reader.next().transpose()? else { break };
+            let Some(record) = all.next().transpose()? else { break };
             if wanted(&record) {
                 records.push(record);
             } else {
                 others.insert(record.volume);
             }
         }
+        drop(all);
         if records.is_empty() {
             return Err(TraceError::OtherVolumes { path: self.path(), volumes: some_of(&others) }.into());
         }
         records.sort_by_key(|record| record.at);
-        spread(&mut records, reader.tick());
         let start = records[0].at;
         records.iter_mut().for_each(|record| record.at -= start);
         let skipped = Some(reader.skipped()).filter(|skipped| skipped.count > 0);
@@ -207,20 +214,6 @@ fn some_of(volumes: &BTreeSet<u32>) -> String {
     let shown: Vec<String> = volumes.iter().take(SHOWN).map(u32::to_string).collect();
     let more = if volumes.len() > SHOWN { ", ..." } else { "" };
     format!("{}{more}", shown.join(", "))
-}
-
-/// Requests within one tick of a clock as coarse as a second did not arrive together: spreads them evenly over it. A
-/// time between two ticks tells that the clock is finer.
-fn spread(records: &mut [Record], tick: Nanos) {
-    if tick < Nanos::millis(1) || records.iter().any(|record| record.at.0 % tick.0 != 0) {
-        return;
-    }
-    for together in records.chunk_by_mut(|a, b| a.at == b.at) {
-        let count = together.len() as u64;
-        for (index, record) in together.iter_mut().enumerate() {
-            record.at += tick * index as u64 / count;
-        }
-    }
 }
 
 /// A sentence about lengths that were assumed.
@@ -430,18 +423,6 @@ mod tests {
         assert_eq!(placed(&trace, 512, Fit::Wrap), vec![(0, 512); 4], "a request longer than the volume is cut");
     }
 
-    #[test]
-    fn coarse_clocks_are_spread() {
-        let mut trace =
-            records(&[(0, 0, 0, 512), (0, 0, 0, 512), (0, 0, 0, 512), (0, 0, 0, 512), (1_000_000_000, 0, 0, 512)]);
-        spread(&mut trace, Nanos::secs(1));
-        let times: Vec<u64> = trace.iter().map(|record| record.at.0 / 1_000_000).collect();
-        assert_eq!(times, [0, 250, 500, 750, 1000]);
-        let mut finer = records(&[(0, 0, 0, 512), (0, 0, 0, 512), (1_500_000_000, 0, 0, 512)]);
-        spread(&mut finer, Nanos::secs(1));
-        assert_eq!(finer[1].at, Nanos::ZERO, "a time between two seconds: the clock is finer");
-    }
-
     /// A file of this text as a source, with these settings.
     fn replay(text: &str, settings: &str) -> Result<Box<dyn Source>, String> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -498,12 +479,17 @@ mod tests {
 
     #[test]
     fn columns_in_whole_seconds_are_a_coarse_clock() {
-        let arrivals = |text: &str| {
-            let mut source = replay(text, "columns = \"time=0,op=1,offset=2\"").unwrap();
+        let arrivals = |text: &str, settings: &str| {
+            let settings = format!("columns = \"time=0,op=1,offset=2,volume=3\"\n{settings}");
+            let mut source = replay(text, &settings).unwrap();
             let next = || source.next().map(|request| request.arrival.unwrap().0 / 1_000_000);
             std::iter::from_fn(next).collect::<Vec<_>>()
         };
-        assert_eq!(arrivals("9,W,0\n9,W,0\n10,W,0\n"), [0, 500, 1000]);
-        assert_eq!(arrivals("9.0,W,0\n9.0,W,0\n10.5,W,0\n"), [0, 0, 1500]);
+        assert_eq!(arrivals("9,W,0,1\n9,W,0,1\n10,W,0,1\n", ""), [0, 500, 1000]);
+        assert_eq!(arrivals("10,W,0,1\n9,W,0,1\n9,W,0,1\n", ""), [0, 500, 1000], "the first one is the earliest");
+        let two = "9,W,0,1\n9,W,0,2\n9,W,0,1\n9,W,0,2\n10,W,0,2\n";
+        assert_eq!(arrivals(two, "requests = 3"), [0, 250, 500], "the fourth had its time too");
+        assert_eq!(arrivals(two, "volumes = [2]"), [0, 500, 750]);
+        assert_eq!(arrivals("9.0,W,0,1\n9.0,W,0,1\n10.5,W,0,1\n", ""), [0, 0, 1500]);
     }
 }

@@ -197,6 +197,37 @@ fn what_is_written_is_read_again() {
     }
 }
 
+#[test]
+fn a_clock_of_seconds_is_written_as_it_is_read() {
+    let trace = "1538323201,0,8,1,1\n1538323200,8,8,1,1\n1538323200,16,8,1,1\n1538323200,24,8,0,2\n";
+    let reader = TraceReader::new(Path::new("t.csv"), trace.as_bytes(), ReadOptions::default()).unwrap();
+    let tick = reader.tick();
+    let mut writer = MsrWriter::new(Vec::new(), "t");
+    Spread::new(Reorder::new(reader), tick).for_each(|record| writer.write(&record.unwrap()).unwrap());
+    let millis = |record: &Record| record.at.0 / 1_000_000 - 1_538_323_200_000;
+    let times: Vec<u64> = read(writer.finish().unwrap()).0.iter().map(millis).collect();
+    assert_eq!(times, [0, 333, 666, 1000]);
+}
+
+#[test]
+fn lines_may_end_with_a_carriage_return_alone() {
+    for text in [MSR, SYSTOR, FIU, CLOUDPHYSICS] {
+        assert_eq!(read(text.replace('\n', "\r")), read(text));
+        assert_eq!(read(text.replace('\n', "\r\n")), read(text));
+    }
+    let columns = || ReadOptions { columns: Some("time=0,op=1,offset=2".parse().unwrap()), ..ReadOptions::default() };
+    let (records, failed, skipped, _) = read_with("time,op,offset\r1,R,0\r2,x,0\r3,W,4096", columns());
+    assert!(failed.is_none() && records.len() == 2);
+    assert_eq!((skipped.count, skipped.first[0].line), (1, 3));
+}
+
+#[test]
+fn cells_in_quotes_may_hold_commas() {
+    let quoted = "128166372003061629,\"usr, 1\",0,\"Read\",7014609920,\"24576\",41286\n";
+    let (records, format) = read(format!("\"Timestamp\",\"Host\"\n{quoted}"));
+    assert_eq!((format, records[0]), (Format::Msr, record(12816637200306162900, Kind::Read, 7014609920, 24576, 0)));
+}
+
 /// A VSCSI record: command, bytes, sector, microseconds.
 fn vscsi(version: u8, (command, len, sector, micros): (u16, u32, u64, u64)) -> Vec<u8> {
     let word = u16::from(version) << 8 | 3;

@@ -2,7 +2,7 @@
 
 use super::decompress::{Compression, Sampled};
 use super::format::Parser;
-use super::lines::{LONGEST, Line, next_line};
+use super::lines::{LONGEST, Line, line_end, next_line};
 use super::skip::{BadLine, LISTED, Skip, Skipped};
 use super::{LineError, Place, Record, TraceError};
 use std::io::{self, BufReader};
@@ -15,6 +15,7 @@ pub(super) struct TextReader<'a> {
     pub(super) parser: Parser,
     skip: Skip,
     line: Vec<u8>,
+    line_end: u8,
     line_number: u64,
     pub(super) skipped: Skipped,
     requests: u64,
@@ -23,12 +24,14 @@ pub(super) struct TextReader<'a> {
 
 impl<'a> TextReader<'a> {
     pub(super) fn new(text: Sampled<'a>, compression: Compression, parser: Parser, skip: Skip) -> TextReader<'a> {
+        let line_end = line_end(text.get_ref().0.get_ref());
         TextReader {
             text: BufReader::with_capacity(64 << 10, text),
             compression,
             parser,
             skip,
             line: Vec::new(),
+            line_end,
             line_number: 0,
             skipped: Skipped::default(),
             requests: 0,
@@ -39,7 +42,7 @@ impl<'a> TextReader<'a> {
     /// The next request; `None` at the end. `path` is what errors call the file.
     pub(super) fn next_record(&mut self, path: &Path) -> Result<Option<Record>, TraceError> {
         loop {
-            let read = next_line(&mut self.text, &mut self.line);
+            let read = next_line(&mut self.text, &mut self.line, self.line_end);
             self.line_number += 1;
             let result = match read {
                 Err(source) => return Err(read_error(path, self.compression, Place::Line(self.line_number), source)),
@@ -94,6 +97,7 @@ impl<'a> TextReader<'a> {
 
 /// Column names above the first request.
 fn is_heading(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"\"").unwrap_or(line);
     line.first().is_some_and(u8::is_ascii_alphabetic) && line.is_ascii()
 }
 

@@ -49,8 +49,8 @@ pub(super) fn run(args: &SweepArgs, output: Output) -> Result<Exit, Failure> {
     output.answer(&answer, |_| answer.text())?;
     let first = failed.first().map_or(String::new(), |(number, why)| format!("{}: {why}", asked.runs[*number]));
     let complaint = format!(
-        "{} runs failed; their rows say why, and the same command tries them again. The first is {first}",
-        failed.len()
+        "{} failed; their rows say why, and the same command tries them again. The first is {first}",
+        cygnus_types::counted(failed.len() as u64, "run")
     );
     Ok(output.verdict(failed.is_empty(), &complaint))
 }
