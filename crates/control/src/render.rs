@@ -42,7 +42,11 @@ fn state_tone(state: ArrayState) -> Tone {
 
 fn headline(status: &ArrayStatus, paint: Paint) -> String {
     let state = paint.tone(state_tone(status.state), status.state.word());
-    let served = if status.served { "served" } else { "stopped" };
+    let served = match &status.in_use_by {
+        _ if status.served => "served",
+        None => "stopped",
+        Some(holder) => &format!("in use by {holder}"),
+    };
     format!(
         "{name}: {state}, {served}; {preset}, {groups}\n",
         name = paint.tone(Tone::Heading, &status.name),
@@ -426,7 +430,7 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         let micros: u64 = recovery.steps.iter().map(|step| step.micros).sum();
         let how = if recovery.clean_stop { "after a clean stop" } else { "by recovery" };
         out.push_str(&format!("{}{how}, in {:.1} ms\n", label("opened"), micros as f64 / 1e3));
-    } else if !status.clean {
+    } else if status.in_use_by.is_none() && !status.clean {
         out.push_str(&format!("{}not stopped cleanly: the next start recovers it\n", label("stopped")));
     }
     out

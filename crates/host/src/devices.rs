@@ -24,7 +24,7 @@ pub fn config(devices: Vec<Device>) -> Result<Config, HostError> {
 /// How long to wait for a device that somebody else holds. The kernel lets go of a process's files only some time after
 /// the process is gone when they were registered with a ring; a command that follows another, or a server that follows
 /// a killed one, must not stumble over that.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Opens all of these.
 ///
@@ -51,7 +51,17 @@ pub fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access
 /// # Errors
 /// As of [`open_all`].
 pub fn open_members(assembly: &Assembly, access: Access) -> Result<Vec<Device>, HostError> {
-    open_all(assembly.found().map(|member| &member.path), access)
+    open_all(assembly.found().map(|member| &member.path), access).map_err(|error| may_be_served(error, assembly))
+}
+
+/// Of a member that somebody else has, adds what to do if that is a server of this array.
+pub fn may_be_served(error: HostError, assembly: &Assembly) -> HostError {
+    match error {
+        HostError::Open(source @ OpenError::InUse { by: None, .. }) => {
+            HostError::Elsewhere { array: assembly.newest.state.name.clone(), source: Box::new(source) }
+        }
+        other => other,
+    }
 }
 
 /// Runs `main` on a reactor with these devices, on the calling thread.

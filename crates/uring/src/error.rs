@@ -3,9 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cygnus_runtime::{IoError, IoErrorKind};
+use cygnus_runtime::{IoError, IoErrorKind, NoMemory};
 use cygnus_ssdlink::DialError;
 use cygnus_types::ByteSize;
+
+use crate::holder::Holder;
 
 /// A path could not be opened as a device.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +25,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// Somebody else has it: another process, a mounted file system, or this process under another path.
-    #[error("{}", in_use(path, by.as_deref(), beneath.as_deref()))]
+    #[error("{}", in_use(path, by.as_deref(), beneath.as_deref(), holder.as_ref()))]
     InUse {
         /// The path as given.
         path: PathBuf,
@@ -31,6 +33,8 @@ pub enum OpenError {
         by: Option<PathBuf>,
         /// What it lies on, if that is what is in use.
         beneath: Option<PathBuf>,
+        /// Who has it, if the system tells.
+        holder: Option<Holder>,
     },
     /// It is there, but cannot serve as a device.
     #[error("{}: {why}", path.display())]
@@ -90,6 +94,9 @@ pub enum StartError {
         /// The likely cause and its remedy.
         why: String,
     },
+    /// There is no memory for its buffers.
+    #[error("cannot start a reactor: {0}")]
+    NoMemory(#[from] NoMemory),
     /// The core asked for does not exist or is not ours.
     #[error("cannot pin reactor {reactor} to core {core}: {source}; choose among the cores `taskset -p $$` allows")]
     Pin {
@@ -116,12 +123,13 @@ pub enum StartError {
     },
 }
 
-fn in_use(path: &Path, by: Option<&Path>, beneath: Option<&Path>) -> String {
+fn in_use(path: &Path, by: Option<&Path>, beneath: Option<&Path>, holder: Option<&Holder>) -> String {
     let path = path.display();
     let lies_on = beneath.map_or(String::new(), |beneath| format!("it lies on {}, which is ", beneath.display()));
-    match by {
-        Some(by) => format!("{path}: {lies_on}the same device as {}: leave one of them out", by.display()),
-        None => format!("{path}: {lies_on}in use by another process (or mounted); stop that first"),
+    match (by, holder) {
+        (Some(by), _) => format!("{path}: {lies_on}the same device as {}: leave one of them out", by.display()),
+        (None, Some(holder)) => format!("{path}: {lies_on}in use by {holder}; stop that first"),
+        (None, None) => format!("{path}: {lies_on}in use by another process (or mounted); stop that first"),
     }
 }
 
@@ -130,7 +138,7 @@ pub(crate) fn open_error(path: &Path, error: io::Error) -> OpenError {
     match error.kind() {
         io::ErrorKind::NotFound => OpenError::NotFound { path },
         io::ErrorKind::PermissionDenied => OpenError::Denied { path },
-        io::ErrorKind::ResourceBusy => OpenError::InUse { path, by: None, beneath: None },
+        io::ErrorKind::ResourceBusy => OpenError::InUse { path, by: None, beneath: None, holder: None },
         io::ErrorKind::IsADirectory => OpenError::Unsuitable { path, why: "it is a directory".into() },
         _ => OpenError::Io { path, doing: "open it", source: error },
     }

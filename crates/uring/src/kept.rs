@@ -3,19 +3,26 @@
 //! Such a file system is emptied when the machine goes down, so what is found there is as the killed process left it. On any
 //! other, parts of the file could be there and parts not. A file that another user could have made or changed is not touched:
 //! what lies in it would become the volumes' data.
+//!
+//! Whoever keeps it elsewhere than in the usual directory leaves a sign there that says where, which goes with the machine as the file
+//! does: so nobody depends on a state directory that may be lost.
 
 use cygnus_runtime::{Keeper, KeptFile};
 use cygnus_types::Uuid;
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// See the module's text.
 #[derive(Debug)]
 pub struct KeptAt {
+    dir: PathBuf,
     path: PathBuf,
+    sign: PathBuf,
 }
 
 impl KeptAt {
@@ -24,7 +31,29 @@ impl KeptAt {
 
     /// The file of this array in a directory.
     pub fn new(dir: &Path, array: Uuid) -> Self {
-        Self { path: dir.join(format!("cygnus-{array}")) }
+        Self::with_signs_in(Path::new(Self::USUAL), dir, array)
+    }
+
+    fn with_signs_in(usual: &Path, dir: &Path, array: Uuid) -> Self {
+        let path = dir.join(format!("cygnus-{array}"));
+        Self { dir: dir.to_owned(), path, sign: sign_in(usual, array) }
+    }
+
+    /// The other directory in which a server that was killed has kept it, by the sign that it left.
+    pub fn elsewhere(array: Uuid) -> Option<PathBuf> {
+        read_sign(&sign_in(Path::new(Self::USUAL), array))
+    }
+
+    /// Leaves the sign, if there is to be one. Without it the state directory has to know the place, as it does unless it is lost.
+    fn leave_sign(&self) -> io::Result<()> {
+        if self.sign.parent() == Some(&self.dir) {
+            return make_way(&self.sign);
+        }
+        let new = self.sign.with_extension("at-new");
+        make_way(&new)?;
+        let mut file = Self::options().create_new(true).open(&new)?;
+        file.write_all(self.dir.as_os_str().as_bytes())?;
+        fs::rename(&new, &self.sign)
     }
 
     fn options() -> OpenOptions {
@@ -32,6 +61,21 @@ impl KeptAt {
         options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
         options
     }
+}
+
+fn sign_in(usual: &Path, array: Uuid) -> PathBuf {
+    usual.join(format!("cygnus-{array}.at"))
+}
+
+fn read_sign(sign: &Path) -> Option<PathBuf> {
+    let file = KeptAt::options().open(sign).ok()?;
+    let mut dir = Vec::new();
+    if !(is_ours(&file).ok()? && lies_in_memory(&file).ok()?) {
+        return None;
+    }
+    file.take(libc::PATH_MAX as u64).read_to_end(&mut dir).ok()?;
+    let dir = PathBuf::from(OsString::from_vec(dir));
+    dir.is_absolute().then_some(dir)
 }
 
 /// Nothing stands there any more.
@@ -84,12 +128,17 @@ impl Keeper for KeptAt {
             return Err(io::Error::other("that is no file system in memory (tmpfs)"));
         }
         fs::rename(&new, &self.path)?;
+        let _ = self.leave_sign();
         Ok(KeptFile::new(file))
     }
 
     fn end(&self) {
         // One that stays is of a session that has ended cleanly, and is not believed.
         drop(make_way(&self.path));
+        // The sign may be of a session that has begun elsewhere since.
+        if read_sign(&self.sign).is_some_and(|dir| dir == self.dir) {
+            drop(make_way(&self.sign));
+        }
     }
 
     fn is_there(&self, file: &KeptFile) -> bool {
@@ -169,6 +218,34 @@ mod tests {
         assert!(kept.left().unwrap().is_none(), "a link leads anywhere");
         drop(kept.begin().unwrap());
         assert_eq!(fs::read(&elsewhere).unwrap(), b"left", "what it led to is as it was");
+    }
+
+    #[test]
+    fn a_sign_tells_where_it_is_kept_elsewhere() {
+        let scratch = Scratch::new(KeptAt::USUAL, "sign");
+        let usual = scratch.0.join("usual");
+        let kept = |name: &str| {
+            let dir = scratch.0.join(name);
+            fs::create_dir_all(&dir).unwrap();
+            KeptAt::with_signs_in(&usual, &dir, Uuid([3; 16]))
+        };
+        let [at_home, a, b] = ["usual", "a", "b"].map(kept);
+        let told = || read_sign(&at_home.sign);
+        drop(at_home.begin().unwrap());
+        assert_eq!(told(), None, "the usual place needs none");
+        drop(a.begin().unwrap());
+        assert_eq!(told(), Some(a.dir.clone()));
+        // The next one keeps it elsewhere again, and then what the one before had left is not needed any more.
+        drop(b.begin().unwrap());
+        a.end();
+        assert_eq!(told(), Some(b.dir.clone()));
+        b.end();
+        assert_eq!(fs::read_dir(&usual).unwrap().count(), 1, "the sign has gone");
+        drop(a.begin().unwrap());
+        fs::set_permissions(&at_home.sign, fs::Permissions::from_mode(0o622)).unwrap();
+        assert_eq!(told(), None, "others may write to it");
+        drop(at_home.begin().unwrap());
+        assert!(!at_home.sign.exists(), "it is at the usual place now");
     }
 
     #[test]

@@ -56,7 +56,11 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(array)?;
     context.require_stopped(array, "salvage")?;
     // An array of which no member can be found has nothing to be salvaged either, and is told so below.
-    let assembly = Assembly::of_record(&record).ok();
+    let assembly = Assembly::at_rest(&record).ok();
+    if let Some(elsewhere) = assembly.as_ref().and_then(|assembly| context.elsewhere(assembly)) {
+        // A copy of what is being written would be of no moment at all.
+        return Err(Failure::Failed(format!("{elsewhere}, or stop it first to salvage {array}")));
+    }
     assembly.as_ref().map_or(Ok(()), |assembly| status::refuse_in_place(assembly, "salvage"))?;
     let left = assembly.and_then(|assembly| assembly.left_in_memory());
     let left = left.map(|place| {

@@ -57,6 +57,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         preset: "swan".into(),
         cleaning: Some("circular".into()),
         streams: None,
+        in_use_by: None,
         served: true,
         state: if missing.is_empty() { ArrayState::Healthy } else { ArrayState::Degraded },
         data_columns: 2,
