@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 fn volumes(value: &serde_json::Value) -> Vec<(String, u64)> {
@@ -134,6 +134,35 @@ fn what_is_kept_elsewhere_is_found_without_the_state_directory() {
     let (_, told) = place.ends("volume create tank/c --size 1MiB", 0);
     assert!(told.contains("warning: ") && told.contains(&*memory.path().to_string_lossy()), "{told}");
     assert!(told.contains("/dev/shm/cygnus-") && told.contains("may be lost"), "{told}");
+}
+
+/// One that may not be written to is as good as away, and back when it may.
+#[test]
+fn an_immutable_member_keeps_no_server_from_starting() {
+    let place = Place::new("immutable");
+    place.create_tank();
+    let change =
+        |how: &str| Command::new("chattr").arg(how).arg(place.0.join("d1")).status().is_ok_and(|s| s.success());
+    if !change("+i") {
+        // That takes a privilege and a file system that knows it.
+        return;
+    }
+    let mut server = place.serve("serve tank --nbd unix:tank.sock --kept-in none");
+    let until = |done: &dyn Fn(&Output) -> bool| {
+        let begun = std::time::Instant::now();
+        while !done(&place.run("array status tank")) && begun.elapsed() < LONGEST {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        place.run("array status tank")
+    };
+    let away = until(&|status| String::from_utf8_lossy(&status.stdout).contains("permission denied"));
+    // Else it could not be removed.
+    assert!(change("-i"));
+    assert_eq!(away.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&away.stdout).starts_with("tank: degraded, served;"));
+    assert!(until(&|status| status.status.success()).status.success(), "it does not come back");
+    assert!(server.signal(libc::SIGTERM).success());
+    assert!(place.ok("array check tank").contains("tank: consistent;"));
 }
 
 /// Whatever limit a command meets, it ends with words and not with a panic. (What the allocator itself cannot get ends the process.)

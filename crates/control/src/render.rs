@@ -225,7 +225,8 @@ fn redundancy_sentence(status: &ArrayStatus, worst: &GroupStatus) -> Option<Stri
              until enough of them are back.",
             worst.index
         )),
-        ArrayState::ReadOnly if missing == 0 => None,
+        // A suspended one says for whom it waits.
+        ArrayState::ReadOnly | ArrayState::Suspended if missing == 0 => None,
         _ if missing == parity => Some(format!(
             "R-group {} has no redundancy left: the loss of one more of its members loses data.",
             worst.index

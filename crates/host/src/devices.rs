@@ -54,6 +54,27 @@ pub fn open_members(assembly: &Assembly, access: Access) -> Result<Vec<Device>, 
     open_all(assembly.found().map(|member| &member.path), access).map_err(|error| may_be_served(error, assembly))
 }
 
+/// The members that were found and can be opened to be written, and of the others why not. What is immutable, on a file system that
+/// may only be read, or of another user is as good as away, and an array does without what its redundancy covers.
+///
+/// # Errors
+/// When somebody else has one, who may be another server of the array; and when there is none that can be opened.
+pub fn open_members_that_can(assembly: &Assembly) -> Result<(Vec<Device>, Vec<HostError>), HostError> {
+    let (mut opened, mut refused) = (Vec::new(), Vec::new());
+    for member in assembly.found() {
+        match open_all([&member.path], Access::Exclusive) {
+            Ok(devices) => opened.extend(devices),
+            Err(error @ HostError::Open(OpenError::InUse { .. })) => return Err(may_be_served(error, assembly)),
+            Err(error @ (HostError::Open(_) | HostError::NoAnswer { .. })) => refused.push(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match opened.is_empty() {
+        true if !refused.is_empty() => Err(refused.swap_remove(0)),
+        _ => Ok((opened, refused)),
+    }
+}
+
 /// Of a member that somebody else has, adds what to do if that is a server of this array.
 pub fn may_be_served(error: HostError, assembly: &Assembly) -> HostError {
     match error {

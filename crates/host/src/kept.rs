@@ -51,5 +51,6 @@ mod tests {
         assert_eq!(left_at(&all), None);
         file.write(0, b"left").unwrap();
         assert_eq!(left_at(&all), Some(all[0].place()));
+        all[0].end();
     }
 }

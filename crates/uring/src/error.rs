@@ -19,7 +19,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The process lacks the right to open it.
-    #[error("{}: permission denied; run as a user that may read and write it", path.display())]
+    #[error("{}: permission denied; run as a user that may read and write it, and see that it is not immutable (lsattr)", path.display())]
     Denied {
         /// The path as given.
         path: PathBuf,
@@ -74,7 +74,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The operating system failed in some other way.
-    #[error("{}: cannot {doing}: {source}", path.display())]
+    #[error("{}: cannot {doing}: {source}{}", path.display(), remedy(source))]
     Io {
         /// The path as given.
         path: PathBuf,
@@ -121,6 +121,14 @@ pub enum StartError {
         /// The operating system's reason.
         source: io::Error,
     },
+}
+
+/// What helps, where that is known.
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => "; mount its file system for writing",
+        _ => "",
+    }
 }
 
 fn in_use(path: &Path, by: Option<&Path>, beneath: Option<&Path>, holder: Option<&Holder>) -> String {

@@ -78,7 +78,9 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
         async |salvage| {
             let name = &args.volume.volume;
             let volume = salvage.volume(name).ok_or_else(|| {
-                Failure::Failed(format!("{array} has no volume {name:?}; it has {}", salvage.volume_names().join(", ")))
+                let known = salvage.volume_names();
+                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                Failure::Failed(format!("{array} has no volume {name:?}; it has {known}"))
             })?;
             remarks.borrow_mut().extend_from_slice(salvage.remarks());
             // Both before the long work begins.

@@ -103,8 +103,23 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Removes what servers that were killed have left in memory, of arrays that the state directory knows.
+    fn forget_what_is_kept(&self) {
+        let records = fs::read_dir(self.0.join("state")).into_iter().flatten().flatten();
+        let texts = records.filter_map(|entry| fs::read_to_string(entry.path()).ok());
+        for text in texts {
+            let uuid = text.lines().find_map(|line| line.strip_prefix("uuid = \"")?.strip_suffix('"'));
+            for end in ["", ".at"] {
+                let _ = uuid.map(|uuid| fs::remove_file(format!("/dev/shm/cygnus-{uuid}{end}")));
+            }
+        }
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
+        self.forget_what_is_kept();
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -124,6 +124,14 @@ fn tank(missing: &[u32]) -> ArrayStatus {
 }
 
 #[test]
+fn what_is_awaited_is_not_said_to_be_there() {
+    let mut status = tank(&[]);
+    status.state = ArrayState::Suspended;
+    let text = array(&status, Paint::Plain);
+    assert!(text.starts_with("tank: suspended") && !text.contains("can lose"), "{text}");
+}
+
+#[test]
 fn blocks_that_are_lost_are_told_of() {
     let volume = VolumeStatus {
         name: "vol0".into(),
