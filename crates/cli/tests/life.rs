@@ -630,6 +630,47 @@ fn files_that_may_be_members_are_not_deleted_when_the_server_dies() {
     }
 }
 
+/// What was begun and is waited for has an unknown end when the server dies meanwhile.
+#[test]
+fn a_job_whose_server_dies_while_it_is_waited_for_has_an_unknown_end() {
+    let place = Place::new("waiting");
+    place.create_tank();
+    let listener = std::os::unix::net::UnixListener::bind(place.0.join("state/tank.ctl")).unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let job = r#"{"id":1,"kind":"scrub","subject":"tank","state":"running","done_bytes":0,"total_bytes":9,"elapsed_seconds":0.1,"rate":0.0}"#;
+        for answer in
+            [r#"{"schema":1,"response":"done"}"#.into(), format!(r#"{{"schema":1,"response":"job","job":{job}}}"#)]
+        {
+            lines.next().unwrap().unwrap();
+            std::io::Write::write_all(&mut stream, format!("{answer}\n").as_bytes()).unwrap();
+        }
+        lines.next().unwrap().unwrap();
+    });
+    let (_, told) = place.ends("array scrub tank --wait", 5);
+    assert!(told.contains("the scrub of tank, which had begun") && told.contains("array status"), "{told}");
+    server.join().unwrap();
+}
+
+/// A server whose state directory was deleted puts itself there again, but not in the place of another array that has the name now.
+#[test]
+fn a_server_takes_no_name_from_another_array() {
+    let place = Place::new("namesake");
+    place.create_tank();
+    let mut server = place.serve("serve tank --nbd unix:tank.sock --kept-in none");
+    fs::remove_dir_all(place.0.join("state")).unwrap();
+    place.ok("array create tank --preset log-raid --raid 1+1 --create 64MiB --sparse e0 e1");
+    let record = || fs::read_to_string(place.0.join("state/tank.toml")).unwrap();
+    let before = record();
+    // The server looks each second.
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(record(), before);
+    assert_eq!(place.json("array status tank")["served"], false);
+    assert!(server.signal(libc::SIGTERM).success());
+    assert_eq!(record(), before);
+}
+
 #[test]
 fn salvage_never_writes_to_a_member() {
     let place = Place::new("outputs");

@@ -102,3 +102,17 @@ fn a_server_that_ends_before_the_array_is_open_says_so() {
     assert_eq!(server.wait().unwrap().signal(), Some(libc::SIGTERM));
     assert!(rest.ends_with("tank was not open yet: ended by a signal, and nothing was changed\n"), "{rest}");
 }
+
+/// Wrappers such as `timeout` send a signal to a process and to its group, so that it comes twice: that is one request for a clean stop.
+#[test]
+fn a_signal_that_comes_twice_at_once_stops_a_server_cleanly() {
+    let place = Place::new("twice");
+    place.create_tank();
+    let mut server = place.start("serve tank --nbd unix:tank.sock --kept-in none");
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    terminate(&server);
+    terminate(&server);
+    let mut words = String::new();
+    server.stderr.take().unwrap().read_to_string(&mut words).unwrap();
+    assert!(server.wait().unwrap().success() && words.ends_with("tank is stopped cleanly\n"), "{words}");
+}

@@ -114,7 +114,7 @@ pub enum StartError {
         max: usize,
     },
     /// The operating system failed in some other way.
-    #[error("cannot {doing}: {source}")]
+    #[error("cannot {doing}: {source}{}", remedy(source))]
     Io {
         /// What was being done.
         doing: &'static str,
@@ -125,8 +125,10 @@ pub enum StartError {
 
 /// What helps, where that is known.
 fn remedy(source: &io::Error) -> &'static str {
-    match source.kind() {
-        io::ErrorKind::ReadOnlyFilesystem => "; mount its file system for writing",
+    match source.raw_os_error() {
+        Some(libc::EROFS) => "; mount its file system for writing",
+        Some(libc::EMFILE) => "; allow the process more open files (ulimit -n)",
+        Some(libc::EAGAIN) => "; allow the process more threads and address space (ulimit -u, ulimit -v)",
         _ => "",
     }
 }
