@@ -244,7 +244,8 @@ impl Assembly {
 
     /// Where a server that was killed has left writes which are not on the members yet, if it has. Of one that lives, nothing is left.
     pub fn left_in_memory(&self) -> Option<String> {
-        kept::left_at(&self.keepers()).filter(|_| !self.newest.state.clean && self.holder().is_none())
+        let may_be = !self.newest.state.clean && self.holder().is_none();
+        may_be.then(|| kept::left_at(&self.keepers())).flatten()
     }
 
     /// A member that somebody has for itself, and who: then the array is served, or a command is at work on it. Which of them, and

@@ -4,6 +4,9 @@
 //! other, parts of the file could be there and parts not. A file that another user could have made or changed is not touched:
 //! what lies in it would become the volumes' data.
 //!
+//! A server has its file locked as long as it lives: a copy of the array that is served beside it has the same identity, and would take
+//! what is in use for what was left.
+//!
 //! Whoever keeps it elsewhere than in the usual directory leaves a sign there that says where, which goes with the machine as the file
 //! does: so nobody depends on a state directory that may be lost.
 
@@ -16,6 +19,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::holder::{Holder, holder_of};
 
 /// See the module's text.
 #[derive(Debug)]
@@ -94,6 +100,23 @@ fn is_ours(file: &File) -> io::Result<bool> {
     Ok(metadata.is_file() && metadata.uid() == user && metadata.mode() & 0o077 == 0)
 }
 
+/// How long to wait for a process that is about to let go of it: it has been killed, and the kernel is not done with it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Refuses a file that another process works with.
+fn refuse_in_use(file: &File, patience: Duration) -> io::Result<()> {
+    let begun = Instant::now();
+    let is_other = |holder: &Holder| holder.process.as_ref().is_none_or(|(number, _)| *number != std::process::id());
+    while let Some(holder) = holder_of(file).filter(is_other) {
+        if begun.elapsed() >= patience {
+            let why = format!("in use by {holder}, a server of this array or of a copy of it: stop that first");
+            return Err(io::Error::other(why));
+        }
+        std::thread::sleep(PATIENCE / 100);
+    }
+    Ok(())
+}
+
 /// Whether the file goes when the machine does.
 fn lies_in_memory(file: &File) -> io::Result<bool> {
     // SAFETY: the structure consists of integers, for which zeros are values. The call writes one such structure, to a local
@@ -111,7 +134,11 @@ fn lies_in_memory(file: &File) -> io::Result<bool> {
 impl Keeper for KeptAt {
     fn left(&self) -> io::Result<Option<KeptFile>> {
         match Self::options().open(&self.path) {
-            Ok(file) => Ok((is_ours(&file)? && lies_in_memory(&file)?).then(|| KeptFile::new(file))),
+            Ok(file) if is_ours(&file)? && lies_in_memory(&file)? => {
+                refuse_in_use(&file, PATIENCE)?;
+                Ok(Some(KeptFile::new(file)))
+            }
+            Ok(_) => Ok(None),
             Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ELOOP) => Ok(None),
             // Another user's: it is no business of ours.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
@@ -120,9 +147,14 @@ impl Keeper for KeptAt {
     }
 
     fn begin(&self) -> io::Result<KeptFile> {
+        // By force an opening goes on without what was left, but nobody takes it from one that lives.
+        if let Ok(before) = Self::options().open(&self.path) {
+            refuse_in_use(&before, Duration::ZERO)?;
+        }
         let new = self.path.with_extension("new");
         make_way(&new)?;
         let file = Self::options().create_new(true).open(&new)?;
+        file.try_lock().map_err(io::Error::other)?;
         if !lies_in_memory(&file)? {
             make_way(&new)?;
             return Err(io::Error::other("that is no file system in memory (tmpfs)"));
@@ -218,6 +250,30 @@ mod tests {
         assert!(kept.left().unwrap().is_none(), "a link leads anywhere");
         drop(kept.begin().unwrap());
         assert_eq!(fs::read(&elsewhere).unwrap(), b"left", "what it led to is as it was");
+    }
+
+    #[test]
+    fn what_another_process_works_with_was_not_left() {
+        let scratch = Scratch::new(KeptAt::USUAL, "in-use");
+        let kept = scratch.kept();
+        kept.begin().unwrap().write(0, b"left").unwrap();
+        // Stands in for a server that has it.
+        let mut holder = std::process::Command::new("flock")
+            .arg(&kept.path)
+            .args(["sh", "-c", "echo locked; read end || true"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut locked = [0; 7];
+        holder.stdout.take().unwrap().read_exact(&mut locked).unwrap();
+        for refused in [kept.left().err(), kept.begin().err()] {
+            let refused = refused.expect("somebody has it").to_string();
+            assert!(refused.starts_with("in use by process ") && refused.contains("a copy of it"), "{refused}");
+        }
+        drop(holder.stdin.take());
+        assert!(holder.wait().unwrap().success());
+        assert!(kept.left().unwrap().is_some());
     }
 
     #[test]
