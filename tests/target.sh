@@ -44,6 +44,8 @@ export PATH=/usr/bin:/usr/sbin:$PATH
 export CYGNUS_KEPT_IN=/dev/shm/cygnus-tests-$UID
 mkdir -p -m 700 "$CYGNUS_KEPT_IN"
 find "$CYGNUS_KEPT_IN" -ignore_readdir_race -type f -mmin +120 -delete
+# And the signs that lead there.
+find /dev/shm -maxdepth 1 -ignore_readdir_race -name 'cygnus-*.at' -mmin +120 -exec grep -qsxF "$CYGNUS_KEPT_IN" {} \; -delete
 
 bytes() { numfmt --from=auto "${1%B}"; }
 

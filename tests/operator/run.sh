@@ -22,6 +22,7 @@ finish() {
     set +e
     [[ -n $SERVER ]] && kill -9 "$SERVER" 2>/dev/null && wait "$SERVER" 2>/dev/null
     mountpoint -q "$DIR/small" && umount "$DIR/small"
+    find /dev/shm -maxdepth 1 -name 'cygnus-*.at' -exec grep -qsxF "$CYGNUS_KEPT_IN" {} \; -delete
     rm -rf "$CYGNUS_KEPT_IN"
     if ((code == 0)) || [[ ${KEEP:-0} == 0 ]]; then rm -rf "$DIR"; else echo "kept $DIR" >&2; fi
     exit "$code"

@@ -448,7 +448,8 @@ class Walk:
             drive.wait()
         self.story.close()
         for place in MEMORY, self.kept:
-            (place / f"cygnus-{getattr(self, 'uuid', 'none')}").unlink(missing_ok=True)
+            for end in "", ".at":
+                (place / f"cygnus-{getattr(self, 'uuid', 'none')}{end}").unlink(missing_ok=True)
         shutil.rmtree(self.kept, ignore_errors=True)
         if not keep:
             shutil.rmtree(self.dir)

@@ -37,6 +37,7 @@ use clap::FromArgMatches;
 use commands::Context;
 use config::Config;
 use cygnus_host::state::{self, StateDir};
+use cygnus_runtime::NoMemory;
 use exit::Exit;
 use failure::Failure;
 use output::Output;
@@ -49,11 +50,26 @@ fn main() -> ExitCode {
         Err(error) => return output::wrong_usage(&error).into(),
     };
     let output = Output::new(&cli.global);
+    end_with_words_for_want_of_memory(output);
     let exit = run(cli, output).unwrap_or_else(|failure| {
         output.fail(&failure);
         failure.exit()
     });
     exit.into()
+}
+
+/// Memory that is not to be had in the midst of work ends the process as a kill would, on whatever thread: what was acknowledged
+/// outlasts it. That is a failure with a remedy, and told like one.
+fn end_with_words_for_want_of_memory(output: Output) {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if let Some(why) = panic.payload_as_str().filter(|words| NoMemory::is_told_by(words)) {
+            let failure = Failure::of(why);
+            output.fail(&failure);
+            std::process::exit(failure.exit().code().into());
+        }
+        usual(panic);
+    }));
 }
 
 fn run(cli: Cli, output: Output) -> Result<Exit, Failure> {

@@ -208,4 +208,8 @@ impl cygnus_engine::Log for LogLines {
     fn progress(&self, text: &str) {
         self.0.remark(text);
     }
+
+    fn warning(&self, text: &str) {
+        self.0.warn(text);
+    }
 }

@@ -1,150 +1,17 @@
 //! The life of an array as scripts drive it: made, served, killed, degraded, found again, checked, taken apart.
 
+mod common;
+
+use common::nbd::{Client, write_block};
+use common::{CYGNUS, LONGEST, Place, Server};
+use cygnus_host::scratch::Scratch;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::{UnixDatagram, UnixStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
-
-const CYGNUS: &str = env!("CARGO_BIN_EXE_cygnus");
-
-/// No command takes longer than this, whatever else the machine does.
-const LONGEST: Duration = Duration::from_secs(60);
-
-/// A directory with a state directory and members in it, gone at the end.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(test: &str) -> Self {
-        // Not /tmp, which may be a file system without direct I/O; and short, for the sockets' sake.
-        let dir = PathBuf::from(format!("/var/tmp/cygnus-life-{test}-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        Self(dir)
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(CYGNUS);
-        command.current_dir(&self.0).env_remove("CYGNUS_STATE").env_remove("NOTIFY_SOCKET").args(["--state", "state"]);
-        command.args(line.split_whitespace());
-        command
-    }
-
-    /// Runs a command to its end, which must come.
-    fn run(&self, line: &str) -> Output {
-        let mut command = self.command(line);
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let pid = child.id() as libc::pid_t;
-        let (ended, watch) = std::sync::mpsc::channel::<()>();
-        let watchdog = std::thread::spawn(move || {
-            let late = watch.recv_timeout(LONGEST) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
-            if late {
-                // SAFETY: the child has not been waited for when this runs, so the number is its own.
-                unsafe { libc::kill(pid, libc::SIGKILL) };
-            }
-            late
-        });
-        let output = child.wait_with_output().unwrap();
-        drop(ended);
-        assert!(!watchdog.join().unwrap(), "{line}: not done after {LONGEST:?}");
-        output
-    }
-
-    /// Runs a command that must succeed; its standard output.
-    fn ok(&self, line: &str) -> String {
-        let output = self.run(line);
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Runs a command that must end with this status; its standard output and error.
-    fn ends(&self, line: &str, status: i32) -> (String, String) {
-        let output = self.run(line);
-        let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-        assert_eq!(output.status.code(), Some(status), "{line}: {out}{err}");
-        (out, err)
-    }
-
-    /// Runs a command that must fail with status 1; its standard error.
-    fn fails(&self, line: &str) -> String {
-        self.ends(line, 1).1
-    }
-
-    fn json(&self, line: &str) -> serde_json::Value {
-        self.json_ending(line, 0)
-    }
-
-    /// The one JSON document of a command that must end with this status.
-    fn json_ending(&self, line: &str, status: i32) -> serde_json::Value {
-        let value: serde_json::Value = serde_json::from_str(&self.ends(&format!("--json {line}"), status).0).unwrap();
-        assert_eq!(value["schema"], 1);
-        value
-    }
-
-    fn create_tank(&self) {
-        self.ok("array create tank --groups 2 --raid 2+1 --create 64MiB --sparse d0 d1 d2 d3 d4 d5");
-    }
-
-    /// Starts to serve and waits for the line that says so.
-    fn serve(&self, line: &str) -> Server {
-        Server::start(self.command(line))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A `serve` that does not outlive its test.
-struct Server(Child);
-
-impl Server {
-    fn start(mut command: Command) -> Self {
-        command.stderr(Stdio::null());
-        Self::started(command)
-    }
-
-    fn started(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut ready = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
-        let server = Self(child);
-        assert!(ready.starts_with("ready "), "{command:?}: {ready:?}");
-        server
-    }
-
-    /// Starts with a log that takes nothing, as on a full file system.
-    fn start_without_log(mut command: Command) -> Self {
-        command.stderr(File::create("/dev/full").unwrap());
-        Self::started(command)
-    }
-
-    /// Starts with a log that is full already and that nobody reads, as on a terminal that is held. It is the answer's second part.
-    fn start_with_unread_log(mut command: Command) -> (Self, UnixStream) {
-        let (unread, mut log) = UnixStream::pair().unwrap();
-        log.set_nonblocking(true).unwrap();
-        while log.write(&[b'.'; 64]).is_ok() {}
-        log.set_nonblocking(false).unwrap();
-        command.stderr(OwnedFd::from(log));
-        (Self::started(command), unread)
-    }
-
-    fn signal(&mut self, signal: libc::c_int) -> std::process::ExitStatus {
-        // SAFETY: the process is our child and has not been waited for, so the number is its own.
-        assert_eq!(unsafe { libc::kill(self.0.id() as libc::pid_t, signal) }, 0);
-        self.0.wait().unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 fn volumes(value: &serde_json::Value) -> Vec<(String, u64)> {
     let list = value["volumes"].as_array().unwrap();
@@ -229,6 +96,95 @@ fn a_killed_server_leaves_an_array_that_opens_again() {
     assert!(recovery["steps"].as_array().unwrap().len() >= 3);
     assert!(server.signal(libc::SIGINT).success());
     assert!(place.ok("array check tank").contains("consistent"));
+}
+
+/// What a killed server has acknowledged outlasts it wherever it is kept, and whoever has lost the state directory need not know where.
+#[test]
+fn what_is_kept_elsewhere_is_found_without_the_state_directory() {
+    let place = Place::new("kept-elsewhere");
+    let memory = Scratch::new_in(Path::new("/dev/shm"), "kept-elsewhere").unwrap();
+    place.create_tank();
+    place.ok("volume create tank/a --size 16MiB");
+    let serve = format!("serve tank --nbd unix:tank.sock --kept-in {}", memory.path().display());
+    let killed = |value: u8| {
+        let mut server = place.serve(&serve);
+        let mut client = Client::of(&place.0.join("tank.sock"), "a");
+        client.write(0, &[value; 4096]);
+        assert!(!server.signal(libc::SIGKILL).success());
+        fs::remove_dir_all(place.0.join("state")).unwrap();
+        place.ok("array scan .");
+    };
+    killed(7);
+    // A command on the stopped array must not pass it over, and neither must a server that keeps it where all do.
+    place.ok("volume create tank/b --size 1MiB");
+    let mut server = place.serve("serve tank --nbd unix:tank.sock");
+    assert_eq!(Client::of(&place.0.join("tank.sock"), "a").read(0, 4096), [7; 4096]);
+    assert!(server.signal(libc::SIGTERM).success());
+    killed(8);
+    let mut server = place.serve("serve tank --nbd unix:tank.sock");
+    assert_eq!(Client::of(&place.0.join("tank.sock"), "a").read(0, 4096), [8; 4096]);
+    assert!(server.signal(libc::SIGTERM).success());
+    let uuid = place.json("array status tank")["uuid"].as_str().unwrap().to_owned();
+    let stays = fs::read_dir("/dev/shm").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(stays.filter(|name| name.contains(&uuid)).count(), 0, "nothing stays after a clean stop");
+
+    // Where it is gone, whoever opens the array is told, and where it was looked for.
+    killed(9);
+    fs::remove_dir_all(memory.path()).unwrap();
+    let (_, told) = place.ends("volume create tank/c --size 1MiB", 0);
+    assert!(told.contains("warning: ") && told.contains(&*memory.path().to_string_lossy()), "{told}");
+    assert!(told.contains("/dev/shm/cygnus-") && told.contains("may be lost"), "{told}");
+}
+
+/// One that may not be written to is as good as away, and back when it may.
+#[test]
+fn an_immutable_member_keeps_no_server_from_starting() {
+    let place = Place::new("immutable");
+    place.create_tank();
+    let change =
+        |how: &str| Command::new("chattr").arg(how).arg(place.0.join("d1")).status().is_ok_and(|s| s.success());
+    if !change("+i") {
+        // That takes a privilege and a file system that knows it.
+        return;
+    }
+    let mut server = place.serve("serve tank --nbd unix:tank.sock --kept-in none");
+    let until = |done: &dyn Fn(&Output) -> bool| {
+        let begun = std::time::Instant::now();
+        while !done(&place.run("array status tank")) && begun.elapsed() < LONGEST {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        place.run("array status tank")
+    };
+    let away = until(&|status| String::from_utf8_lossy(&status.stdout).contains("permission denied"));
+    // Else it could not be removed.
+    assert!(change("-i"));
+    assert_eq!(away.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&away.stdout).starts_with("tank: degraded, served;"));
+    assert!(until(&|status| status.status.success()).status.success(), "it does not come back");
+    assert!(server.signal(libc::SIGTERM).success());
+    assert!(place.ok("array check tank").contains("tank: consistent;"));
+}
+
+/// Whatever limit a command meets, it ends with words and not with a panic. (What the allocator itself cannot get ends the process.)
+#[test]
+fn want_of_memory_is_a_failure_with_a_remedy() {
+    let place = Place::new("limits");
+    place.create_tank();
+    let mut told = 0;
+    // The buffers of a reactor are 16 MiB, so one of these meets them.
+    for limit in (40..160).step_by(8) {
+        let line = format!("ulimit -v {}; exec {CYGNUS} --state state array check tank", limit << 10);
+        let mut command = Command::new("sh");
+        command.current_dir(&place.0).env("MALLOC_ARENA_MAX", "1").args(["-c", &line]);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("panicked") && output.status.code() != Some(101), "{limit} MiB: {said}");
+        if said.starts_with("error: ") {
+            assert!(!output.status.success() && said.contains("ulimit -v"), "{limit} MiB: {said}");
+            told += u32::from(said.contains("no memory for 16 MiB"));
+        }
+    }
+    assert!(told > 0, "no limit was met by a reactor's buffers");
 }
 
 #[test]
@@ -383,36 +339,6 @@ fn check_finds_a_flipped_byte_and_dump_shows_where() {
     assert!(dump["members"][1]["generation"].as_u64().unwrap() > 1);
     assert!(place.ok("array dump tank --group 0").contains("R-group 0"));
     assert!(place.fails("array dump tank --group 7").contains("there is no R-group 7"));
-}
-
-/// Writes a block of a served volume by NBD, and flushes it.
-fn write_block(socket: &std::path::Path, volume: &str, at: u64, block: &[u8]) {
-    use std::io::{Read, Write};
-    let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
-    let get = |bytes: usize, stream: &mut std::os::unix::net::UnixStream| {
-        let mut reply = vec![0; bytes];
-        stream.read_exact(&mut reply).unwrap();
-        reply
-    };
-    get(18, &mut stream);
-    let mut hello = 3_u32.to_be_bytes().to_vec();
-    hello.extend(b"IHAVEOPT");
-    hello.extend(1_u32.to_be_bytes());
-    hello.extend((volume.len() as u32).to_be_bytes());
-    hello.extend(volume.as_bytes());
-    stream.write_all(&hello).unwrap();
-    get(10, &mut stream);
-    for (kind, at, data) in [(1_u16, at, block), (3, 0, &[][..])] {
-        let mut request = 0x2560_9513_u32.to_be_bytes().to_vec();
-        request.extend([0; 2]);
-        request.extend(kind.to_be_bytes());
-        request.extend(7_u64.to_be_bytes());
-        request.extend(at.to_be_bytes());
-        request.extend(if kind == 1 { data.len() as u32 } else { 0 }.to_be_bytes());
-        request.extend(data);
-        stream.write_all(&request).unwrap();
-        assert_eq!(get(16, &mut stream)[4..8], [0; 4], "no error");
-    }
 }
 
 #[test]
@@ -702,6 +628,47 @@ fn files_that_may_be_members_are_not_deleted_when_the_server_dies() {
             assert!(place.0.join(file).exists(), "{line}: {file} was deleted");
         }
     }
+}
+
+/// What was begun and is waited for has an unknown end when the server dies meanwhile.
+#[test]
+fn a_job_whose_server_dies_while_it_is_waited_for_has_an_unknown_end() {
+    let place = Place::new("waiting");
+    place.create_tank();
+    let listener = std::os::unix::net::UnixListener::bind(place.0.join("state/tank.ctl")).unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let job = r#"{"id":1,"kind":"scrub","subject":"tank","state":"running","done_bytes":0,"total_bytes":9,"elapsed_seconds":0.1,"rate":0.0}"#;
+        for answer in
+            [r#"{"schema":1,"response":"done"}"#.into(), format!(r#"{{"schema":1,"response":"job","job":{job}}}"#)]
+        {
+            lines.next().unwrap().unwrap();
+            std::io::Write::write_all(&mut stream, format!("{answer}\n").as_bytes()).unwrap();
+        }
+        lines.next().unwrap().unwrap();
+    });
+    let (_, told) = place.ends("array scrub tank --wait", 5);
+    assert!(told.contains("the scrub of tank, which had begun") && told.contains("array status"), "{told}");
+    server.join().unwrap();
+}
+
+/// A server whose state directory was deleted puts itself there again, but not in the place of another array that has the name now.
+#[test]
+fn a_server_takes_no_name_from_another_array() {
+    let place = Place::new("namesake");
+    place.create_tank();
+    let mut server = place.serve("serve tank --nbd unix:tank.sock --kept-in none");
+    fs::remove_dir_all(place.0.join("state")).unwrap();
+    place.ok("array create tank --preset log-raid --raid 1+1 --create 64MiB --sparse e0 e1");
+    let record = || fs::read_to_string(place.0.join("state/tank.toml")).unwrap();
+    let before = record();
+    // The server looks each second.
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(record(), before);
+    assert_eq!(place.json("array status tank")["served"], false);
+    assert!(server.signal(libc::SIGTERM).success());
+    assert_eq!(record(), before);
 }
 
 #[test]

@@ -1,45 +1,18 @@
 //! Commands and servers that are told to end before they have done what they were started for.
 
+mod common;
+
+use common::Place;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
-const CYGNUS: &str = env!("CARGO_BIN_EXE_cygnus");
-
-/// A directory with a state directory and members in it, gone at the end.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(test: &str) -> Self {
-        let dir = PathBuf::from(format!("/var/tmp/cygnus-signals-{test}-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        Self(dir)
-    }
-
-    fn start(&self, line: &str) -> Child {
-        let mut command = Command::new(CYGNUS);
-        command.current_dir(&self.0).env_remove("CYGNUS_STATE").env_remove("NOTIFY_SOCKET").args(["--state", "state"]);
-        command.args(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    }
-
-    fn ok(&self, line: &str) {
-        let output = self.start(line).wait_with_output().unwrap();
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    fn files(&self, beginning: &str) -> usize {
-        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.filter(|name| name.starts_with(beginning)).count()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// How many files there are whose names begin so.
+fn files(place: &Place, beginning: &str) -> usize {
+    let names = fs::read_dir(&place.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with(beginning)).count()
 }
 
 fn terminate(child: &Child) {
@@ -61,7 +34,7 @@ fn a_creation_that_is_cut_short_leaves_an_array_or_no_file() {
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         let (files, known) =
-            (place.files(&format!("d{round}-")), place.0.join(format!("state/t{round}.toml")).exists());
+            (files(&place, &format!("d{round}-")), place.0.join(format!("state/t{round}.toml")).exists());
         let (is_whole, is_nothing) = (files == 12 && known, files == 0 && !known);
         // Before the first file is made, and once the array is there, the signal ends the command as it ends any other.
         let is_told = match output.status.code() {
@@ -128,4 +101,18 @@ fn a_server_that_ends_before_the_array_is_open_says_so() {
     let _ = drive.wait();
     assert_eq!(server.wait().unwrap().signal(), Some(libc::SIGTERM));
     assert!(rest.ends_with("tank was not open yet: ended by a signal, and nothing was changed\n"), "{rest}");
+}
+
+/// Wrappers such as `timeout` send a signal to a process and to its group, so that it comes twice: that is one request for a clean stop.
+#[test]
+fn a_signal_that_comes_twice_at_once_stops_a_server_cleanly() {
+    let place = Place::new("twice");
+    place.create_tank();
+    let mut server = place.start("serve tank --nbd unix:tank.sock --kept-in none");
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    terminate(&server);
+    terminate(&server);
+    let mut words = String::new();
+    server.stderr.take().unwrap().read_to_string(&mut words).unwrap();
+    assert!(server.wait().unwrap().success() && words.ends_with("tank is stopped cleanly\n"), "{words}");
 }

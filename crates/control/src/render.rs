@@ -42,7 +42,11 @@ fn state_tone(state: ArrayState) -> Tone {
 
 fn headline(status: &ArrayStatus, paint: Paint) -> String {
     let state = paint.tone(state_tone(status.state), status.state.word());
-    let served = if status.served { "served" } else { "stopped" };
+    let served = match &status.in_use_by {
+        _ if status.served => "served",
+        None => "stopped",
+        Some(holder) => &format!("in use by {holder}"),
+    };
     format!(
         "{name}: {state}, {served}; {preset}, {groups}\n",
         name = paint.tone(Tone::Heading, &status.name),
@@ -221,7 +225,8 @@ fn redundancy_sentence(status: &ArrayStatus, worst: &GroupStatus) -> Option<Stri
              until enough of them are back.",
             worst.index
         )),
-        ArrayState::ReadOnly if missing == 0 => None,
+        // A suspended one says for whom it waits.
+        ArrayState::ReadOnly | ArrayState::Suspended if missing == 0 => None,
         _ if missing == parity => Some(format!(
             "R-group {} has no redundancy left: the loss of one more of its members loses data.",
             worst.index
@@ -426,7 +431,7 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
         let micros: u64 = recovery.steps.iter().map(|step| step.micros).sum();
         let how = if recovery.clean_stop { "after a clean stop" } else { "by recovery" };
         out.push_str(&format!("{}{how}, in {:.1} ms\n", label("opened"), micros as f64 / 1e3));
-    } else if !status.clean {
+    } else if status.in_use_by.is_none() && !status.clean {
         out.push_str(&format!("{}not stopped cleanly: the next start recovers it\n", label("stopped")));
     }
     out

@@ -30,6 +30,9 @@ pub struct ArrayStatus {
     pub streams: Option<String>,
     /// Whether a `cygnus serve` holds it at this moment.
     pub served: bool,
+    /// Who has members of it for itself, if that is no server that this state directory knows of; absent while it is served here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_use_by: Option<String>,
     /// Whether all members are there, and whether it can be read and written.
     pub state: ArrayState,
     /// Data columns of a stripe (k); of the widest R-group, where they differ.
@@ -147,6 +150,7 @@ impl ArrayStatus {
             cleaning: None,
             streams: None,
             served: false,
+            in_use_by: None,
             state,
             data_columns: 0,
             parity_columns: 0,
@@ -197,6 +201,7 @@ impl ArrayStatus {
         let by_findings = if lost || self.fault.is_some() || self.clogged_segments.is_some() {
             Condition::Unavailable
         } else if !self.oddities.is_empty()
+            || self.in_use_by.is_some()
             || self.devices.iter().any(doubtful)
             || self.memory.as_ref().is_some_and(MemoryStatus::map_is_full)
         {

@@ -3,16 +3,41 @@
 use cygnus_control::client::{Client, ClientError};
 use cygnus_control::protocol::{ErrorKind, Request, Response, decode_request, encode_response};
 use std::io::{BufRead, BufReader, Write};
+use std::ops::Deref;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// The path of a socket, which goes with its test.
+struct Socket(PathBuf);
+
+impl Socket {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("cygnus-control-{test}-{}.ctl", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        Self(path)
+    }
+}
+
+impl Deref for Socket {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 /// A socket of its own for each test, and a thread that treats its one connection as `peer` says.
-fn serve(test: &str, peer: impl FnOnce(UnixStream) + Send + 'static) -> (PathBuf, JoinHandle<()>) {
-    let path = std::env::temp_dir().join(format!("cygnus-control-{test}-{}.ctl", std::process::id()));
-    let _ = std::fs::remove_file(&path);
-    let listener = UnixListener::bind(&path).unwrap();
+fn serve(test: &str, peer: impl FnOnce(UnixStream) + Send + 'static) -> (Socket, JoinHandle<()>) {
+    let path = Socket::new(test);
+    let listener = UnixListener::bind(&*path).unwrap();
     (path, std::thread::spawn(move || peer(listener.accept().unwrap().0)))
 }
 
@@ -80,20 +105,17 @@ fn nonsense_is_a_protocol_error() {
 #[test]
 fn a_server_on_its_way_out_is_not_served() {
     // As after a kill: connections are still taken, then reset, and in the end refused.
-    let path = std::env::temp_dir().join(format!("cygnus-control-going-{}.ctl", std::process::id()));
-    let _ = std::fs::remove_file(&path);
-    let listener = UnixListener::bind(&path).unwrap();
+    let path = Socket::new("going");
+    let listener = UnixListener::bind(&*path).unwrap();
     let dying = std::thread::spawn(move || drop(listener.accept().unwrap()));
     assert!(Client::connect_if_served(&path).unwrap().is_none());
     dying.join().unwrap();
-    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]
 fn no_socket_and_a_dead_one_both_mean_not_served() {
-    let path = std::env::temp_dir().join(format!("cygnus-control-none-{}.ctl", std::process::id()));
+    let path = Socket::new("none");
     assert!(Client::connect_if_served(&path).unwrap().is_none());
-    drop(UnixListener::bind(&path).unwrap());
+    drop(UnixListener::bind(&*path).unwrap());
     assert!(Client::connect_if_served(&path).unwrap().is_none());
-    std::fs::remove_file(&path).unwrap();
 }

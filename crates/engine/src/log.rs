@@ -13,6 +13,11 @@ pub trait Log: Send + Sync {
         self.line(text);
     }
 
+    /// What an operator has to know, whoever asked for details and whoever did not.
+    fn warning(&self, text: &str) {
+        self.line(text);
+    }
+
     /// A line that may come for each of very many blocks: whoever shows it shows some of `kind` about `subject`, and counts
     /// the others.
     fn repeated(&self, _kind: &'static str, _subject: &str, text: &str) {

@@ -24,7 +24,7 @@ pub fn config(devices: Vec<Device>) -> Result<Config, HostError> {
 /// How long to wait for a device that somebody else holds. The kernel lets go of a process's files only some time after
 /// the process is gone when they were registered with a ring; a command that follows another, or a server that follows
 /// a killed one, must not stumble over that.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Opens all of these.
 ///
@@ -51,7 +51,38 @@ pub fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access
 /// # Errors
 /// As of [`open_all`].
 pub fn open_members(assembly: &Assembly, access: Access) -> Result<Vec<Device>, HostError> {
-    open_all(assembly.found().map(|member| &member.path), access)
+    open_all(assembly.found().map(|member| &member.path), access).map_err(|error| may_be_served(error, assembly))
+}
+
+/// The members that were found and can be opened to be written, and of the others why not. What is immutable, on a file system that
+/// may only be read, or of another user is as good as away, and an array does without what its redundancy covers.
+///
+/// # Errors
+/// When somebody else has one, who may be another server of the array; and when there is none that can be opened.
+pub fn open_members_that_can(assembly: &Assembly) -> Result<(Vec<Device>, Vec<HostError>), HostError> {
+    let (mut opened, mut refused) = (Vec::new(), Vec::new());
+    for member in assembly.found() {
+        match open_all([&member.path], Access::Exclusive) {
+            Ok(devices) => opened.extend(devices),
+            Err(error @ HostError::Open(OpenError::InUse { .. })) => return Err(may_be_served(error, assembly)),
+            Err(error @ (HostError::Open(_) | HostError::NoAnswer { .. })) => refused.push(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match opened.is_empty() {
+        true if !refused.is_empty() => Err(refused.swap_remove(0)),
+        _ => Ok((opened, refused)),
+    }
+}
+
+/// Of a member that somebody else has, adds what to do if that is a server of this array.
+pub fn may_be_served(error: HostError, assembly: &Assembly) -> HostError {
+    match error {
+        HostError::Open(source @ OpenError::InUse { by: None, .. }) => {
+            HostError::Elsewhere { array: assembly.newest.state.name.clone(), source: Box::new(source) }
+        }
+        other => other,
+    }
 }
 
 /// Runs `main` on a reactor with these devices, on the calling thread.

@@ -10,6 +10,14 @@ pub enum HostError {
     /// A device is not to be had.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// A member of an array that no server known here has is in use.
+    #[error("{source}; or, if a server of {array} has it, give that server's --state")]
+    Elsewhere {
+        /// The array.
+        array: String,
+        /// Which member.
+        source: Box<OpenError>,
+    },
     /// What is at a path gives no answer.
     #[error("{path}: it has given no answer for {} s", patience.as_secs(), path = path.display())]
     NoAnswer {
@@ -19,7 +27,7 @@ pub enum HostError {
         patience: Duration,
     },
     /// The system gives no thread that would ask.
-    #[error("{path}: no thread for it: {source}", path = path.display())]
+    #[error("{path}: no thread for it: {source}; allow the process more threads or address space (ulimit -u, ulimit -v)", path = path.display())]
     NoThread {
         /// What was to be asked.
         path: PathBuf,

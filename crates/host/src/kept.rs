@@ -1,21 +1,24 @@
 //! What a server that was killed has left in memory: whoever changes its array has to put that on the members first, or what
-//! was acknowledged is lost. The state directory knows where the last server kept it; and there is a usual place.
+//! was acknowledged is lost. The state directory knows where the last server kept it; there is a usual place; and should the state
+//! directory be lost, a sign at the usual place tells of any other one.
 
 use cygnus_runtime::Keeper;
 use cygnus_types::Uuid;
 use cygnus_uring::KeptAt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Who may have it, of an array whose servers were told these directories: each once, and the usual one.
 pub fn keepers<'a>(dirs: impl IntoIterator<Item = &'a Path>, array: Uuid) -> Vec<Arc<dyn Keeper>> {
-    let mut all: Vec<&Path> = Vec::new();
-    for dir in dirs.into_iter().chain([Path::new(KeptAt::USUAL)]) {
+    let elsewhere = KeptAt::elsewhere(array);
+    let dirs = dirs.into_iter().map(Path::to_owned);
+    let mut all: Vec<PathBuf> = Vec::new();
+    for dir in dirs.chain([KeptAt::USUAL.into()]).chain(elsewhere) {
         if !all.contains(&dir) {
             all.push(dir);
         }
     }
-    all.into_iter().map(|dir| Arc::new(KeptAt::new(dir, array)) as Arc<dyn Keeper>).collect()
+    all.into_iter().map(|dir| Arc::new(KeptAt::new(&dir, array)) as Arc<dyn Keeper>).collect()
 }
 
 /// Where there is something, if anywhere. Whether it is believed depends on the array's last session.
@@ -48,5 +51,6 @@ mod tests {
         assert_eq!(left_at(&all), None);
         file.write(0, b"left").unwrap();
         assert_eq!(left_at(&all), Some(all[0].place()));
+        all[0].end();
     }
 }

@@ -2,6 +2,7 @@
 //! `serve`.
 
 use crate::answer::Awaited;
+use crate::devices::PATIENCE;
 use crate::moved::BlockDevices;
 use crate::state::ArrayRecord;
 use crate::{HostError, kept, place};
@@ -13,10 +14,11 @@ use cygnus_format::{
 };
 use cygnus_runtime::Keeper;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
-use cygnus_uring::{Access, Device, OpenError, beneath};
+use cygnus_uring::{Access, Device, Holder, OpenError, beneath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What was found at a path.
 #[derive(Debug)]
@@ -42,6 +44,8 @@ pub struct Member {
     pub superblock: Superblock,
     /// Why a copy of a superblock slot cannot be used, if there is such a one.
     pub spoiled: Option<SuperblockError>,
+    /// Who has it for itself, as a server has its members.
+    pub holder: Option<Holder>,
 }
 
 impl Member {
@@ -87,8 +91,9 @@ fn read(path: &Path) -> Result<Found, HostError> {
     let (head, unread) = read_head(read)?;
     match Slots::read(&head) {
         Ok(slots) => {
+            let holder = device.holder();
             let spoiled = slots.copies.iter().flatten().find_map(SlotCopy::spoiled).cloned();
-            Ok(Found::Member(Box::new(Member { path: at, size, superblock: slots.newest, spoiled })))
+            Ok(Found::Member(Box::new(Member { path: at, size, superblock: slots.newest, spoiled, holder })))
         }
         Err(SuperblockError::NotASuperblock) => {
             unread.map_or(Ok(()), Err)?;
@@ -216,6 +221,22 @@ impl Assembly {
         }
     }
 
+    /// As [`Self::of_record`], and what somebody has for itself is looked at again for a while, since the kernel lets go of a process's
+    /// files only some time after it is gone: for whoever tells that the array is in use.
+    ///
+    /// # Errors
+    /// As of [`Self::of_record`].
+    pub fn at_rest(record: &ArrayRecord) -> Result<Self, HostError> {
+        let begun = Instant::now();
+        loop {
+            let assembly = Self::of_record(record)?;
+            if assembly.holder().is_none() || begun.elapsed() >= PATIENCE {
+                return Ok(assembly);
+            }
+            std::thread::sleep(PATIENCE / 20);
+        }
+    }
+
     /// Of the places that have led to one member all but that of the copy which is taken; and why they are left out.
     fn second_places(&self, uuid: Uuid, places: &[Place]) -> Vec<(PathBuf, String)> {
         let taken = self.found().find(|member| member.superblock.member_uuid == uuid).map(|member| &member.path);
@@ -236,9 +257,16 @@ impl Assembly {
         kept::keepers(self.kept_in.as_deref(), self.newest.array)
     }
 
-    /// Where a server that was killed has left writes which are not on the members yet, if it has.
+    /// Where a server that was killed has left writes which are not on the members yet, if it has. Of one that lives, nothing is left.
     pub fn left_in_memory(&self) -> Option<String> {
-        kept::left_at(&self.keepers()).filter(|_| !self.newest.state.clean)
+        let may_be = !self.newest.state.clean && self.holder().is_none();
+        may_be.then(|| kept::left_at(&self.keepers())).flatten()
+    }
+
+    /// A member that somebody has for itself, and who: then the array is served, or a command is at work on it. Which of them, and
+    /// with which state directory, the members do not tell.
+    pub fn holder(&self) -> Option<(&Path, &Holder)> {
+        self.found().find_map(|member| Some((member.path.as_path(), member.holder.as_ref()?)))
     }
 
     /// Indices of the members not found.

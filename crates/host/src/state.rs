@@ -56,6 +56,14 @@ pub enum StateError {
         /// The name asked for.
         name: ArrayName,
     },
+    /// Another array has the name there.
+    #[error("{path}: it is of another array of this name ({uuid}): give one of them another --state", path = path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+        /// That array's identity.
+        uuid: String,
+    },
     /// Its path leaves no room for the sockets.
     #[error("{path}: {length} bytes are too long for a Unix socket (at most {MAX_SOCKET_PATH}): use a shorter --state", path = path.display())]
     TooLong {
@@ -240,10 +248,17 @@ impl StateDir {
         Ok(paths.iter().filter_map(|path| read(path).transpose()).collect())
     }
 
-    /// Remembers an array, replacing what was remembered of that name.
+    /// Remembers an array, replacing what was remembered of it. What is remembered of another one of that name stays: a server whose
+    /// directory was deleted, and made anew by somebody else, must not put its own array in that one's place.
     pub fn save(&self, record: &ArrayRecord) -> Result<(), StateError> {
         self.ensure()?;
         let path = self.record_path(&record.name);
+        // What cannot be read is of nobody.
+        if let Ok(Some(there)) = read(&path)
+            && there.uuid != record.uuid
+        {
+            return Err(StateError::Taken { path, uuid: there.uuid });
+        }
         let text = toml::to_string(&record.tidy()).expect("a record is plain data");
         replace(&path, format!("{HEADER}{text}").as_bytes()).map_err(|source| StateError::Io { path, source })
     }
@@ -349,7 +364,15 @@ mod tests {
         fs::remove_dir(state.path().join("b.toml")).unwrap();
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 2, "no temporary file is left");
 
+        // Of two arrays of one name the first stays.
+        let other = ArrayRecord { uuid: "v-v".into(), ..record("tank") };
+        let refused = state.save(&other).unwrap_err().to_string();
+        assert!(refused.contains("another array of this name (u-u)") && refused.contains("--state"), "{refused}");
+        assert_eq!(state.load(&name).unwrap(), record("tank"));
+
         state.forget(&name).unwrap();
+        state.forget(&name).unwrap();
+        state.save(&other).unwrap();
         state.forget(&name).unwrap();
         assert!(!state.knows(&name));
     }

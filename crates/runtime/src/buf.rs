@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 
 use cygnus_types::{BLOCK, zeros};
 
-use crate::Pages;
+use crate::{NoMemory, Pages};
 
 /// Size classes are powers of two from one block (4 KiB) to 64 MiB.
 const CLASSES: usize = 15;
@@ -213,19 +213,30 @@ impl Slabs {
 
 impl BufPool {
     /// A pool whose first `arena_bytes` come from one contiguous region (0: none).
+    ///
+    /// # Panics
+    /// When the system has no more memory to give.
     pub fn new(arena_bytes: usize) -> Self {
-        Self::with(arena_bytes, false)
+        Self::try_new(arena_bytes).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// As [`BufPool::new`].
+    ///
+    /// # Errors
+    /// When the system has no more memory to give.
+    pub fn try_new(arena_bytes: usize) -> Result<Self, NoMemory> {
+        let arena_len = arena_bytes.next_multiple_of(BLOCK);
+        let arena = (arena_len > 0).then(|| Pages::try_zeroed(arena_len)).transpose()?;
+        Ok(Self::with(arena, arena_len, false))
     }
 
     /// A pool without an arena whose buffers know where they are blank; see the module's text. For drivers that fill buffers
     /// by [`BufSlice::copy_from`] and [`BufSlice::zero`]; with others it works, and knows nothing.
     pub fn blank() -> Self {
-        Self::with(0, true)
+        Self::with(None, 0, true)
     }
 
-    fn with(arena_bytes: usize, blank: bool) -> Self {
-        let arena_len = arena_bytes.next_multiple_of(BLOCK);
-        let arena = (arena_len > 0).then(|| Pages::zeroed(arena_len));
+    fn with(arena: Option<Pages>, arena_len: usize, blank: bool) -> Self {
         let (free, slabs) = (RefCell::default(), RefCell::default());
         let (beyond, arena_used, arena_pinned) = (Cell::new(0), Cell::new(0), Cell::new(false));
         Self(Rc::new(Pool { free, slabs, beyond, arena, arena_len, arena_used, arena_pinned, blank }))

@@ -45,6 +45,6 @@ pub use op::{
     Completion, DeviceInfo, DeviceIo, DeviceIx, DeviceLoad, DeviceWatch, IoClass, ListenerId, Op, OpId, Outcome, Peer,
     SocketId,
 };
-pub use pages::Pages;
+pub use pages::{NoMemory, Pages};
 pub use rounds::Rounds;
 pub use sync::{Event, EventWait, OneshotReceiver, OneshotSender, Raced, either, oneshot, race};

@@ -6,6 +6,27 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
+use cygnus_types::ByteSize;
+
+/// The system has no more memory to give.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}: {source}; allow the process more address space and memory (ulimit -v, or the limit of its group)", Self::WORDS, ByteSize(*bytes as u64))]
+pub struct NoMemory {
+    /// How much was asked for.
+    pub bytes: usize,
+    /// The system's reason.
+    pub source: io::Error,
+}
+
+impl NoMemory {
+    const WORDS: &str = "no memory for ";
+
+    /// Whether these are the words of a panic for want of memory, which is no fault of the program's.
+    pub fn is_told_by(words: &str) -> bool {
+        words.starts_with(Self::WORDS)
+    }
+}
+
 /// A mapping. It takes memory as it is touched, and goes when this is dropped.
 pub struct Pages {
     start: NonNull<u8>,
@@ -25,26 +46,39 @@ impl Pages {
     /// # Panics
     /// When the system has no more memory to give, like any allocation.
     pub fn zeroed(len: usize) -> Self {
+        Self::try_zeroed(len).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// As [`Pages::zeroed`], for whoever can do without.
+    ///
+    /// # Errors
+    /// When the system has no more memory to give.
+    pub fn try_zeroed(len: usize) -> Result<Self, NoMemory> {
         Self::advised(len, libc::MADV_HUGEPAGE)
     }
 
     /// As [`Pages::zeroed`], for what will mostly be left untouched: in small pages, of which each takes memory only when
     /// it is written to.
+    ///
+    /// # Panics
+    /// As [`Pages::zeroed`].
     pub fn sparse(len: usize) -> Self {
-        Self::advised(len, libc::MADV_NOHUGEPAGE)
+        Self::advised(len, libc::MADV_NOHUGEPAGE).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn advised(len: usize, advice: libc::c_int) -> Self {
+    fn advised(len: usize, advice: libc::c_int) -> Result<Self, NoMemory> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: without MAP_FIXED the kernel chooses an address where nothing is mapped, so no existing memory is touched; a
-        // failure is an answer, asserted below.
+        // failure is an answer, looked at below.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
-        assert_ne!(start, libc::MAP_FAILED, "no memory for {len} bytes: {}", std::io::Error::last_os_error());
+        if start == libc::MAP_FAILED {
+            return Err(NoMemory { bytes: len, source: io::Error::last_os_error() });
+        }
         // SAFETY: the range is the mapping just made. The callers' two advices, for huge pages and against them, change how it
         // is backed, never what it holds; they are wishes, so failure means nothing.
         unsafe { libc::madvise(start, len, advice) };
-        Self { start: NonNull::new(start.cast()).expect("the kernel never maps the null page unasked"), len }
+        Ok(Self { start: NonNull::new(start.cast()).expect("the kernel never maps the null page unasked"), len })
     }
 
     /// Maps bytes of a file that lies in memory. What is stored there outlasts this process.
@@ -89,5 +123,23 @@ impl Drop for Pages {
         // SAFETY: `start` and `len` are those of one mapping, made by `advised` or `shared` and owned by this alone, so it is
         // unmapped once and whole. Pointers into it are only made by unsafe code of the owner, which must not use them any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_does_not_have_is_an_error_with_a_remedy() {
+        // More than any address space.
+        let refused = Pages::try_zeroed(1 << 60).err().expect("nobody has that much").to_string();
+        assert!(
+            NoMemory::is_told_by(&refused) && refused.contains("1 EiB") && refused.contains("ulimit -v"),
+            "{refused}"
+        );
+        let panicked = std::panic::catch_unwind(|| Pages::sparse(1 << 60)).err().expect("it panics");
+        assert!(NoMemory::is_told_by(panicked.downcast_ref::<String>().expect("with words")));
+        assert_eq!(Pages::try_zeroed(4096).unwrap().len(), 4096);
     }
 }

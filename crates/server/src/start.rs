@@ -37,14 +37,24 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
     for oddity in &assembly.oddities {
         log.tell(&ServerEvent::Oddity(oddity));
     }
-    let devices = devices::open_members(&assembly, Access::Exclusive)?;
+    let in_place = assembly.newest.state.in_place.is_some();
+    // An array in place looks for no member that comes back, so it does not begin without one that only has to be given back.
+    let devices = match in_place {
+        true => devices::open_members(&assembly, Access::Exclusive)?,
+        false => {
+            let (devices, refused) = devices::open_members_that_can(&assembly)?;
+            for why in refused {
+                log.tell(&ServerEvent::Oddity(&format!("{why}; it takes no part until it can be written to")));
+            }
+            devices
+        }
+    };
     for device in &devices {
         if let Some(why) = device.fallback() {
             log.tell(&ServerEvent::Fallback { device: device.name(), why });
         }
     }
     let reactors = options.reactors;
-    let in_place = assembly.newest.state.in_place.is_some();
     if in_place && reactors > 1 {
         let level = assembly.newest.state.preset.clone();
         return Err(ServeError::OneReactor { array: record.name, level });

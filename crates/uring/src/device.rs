@@ -14,6 +14,7 @@ use cygnus_types::BLOCK;
 use crate::aligned::AlignedBytes;
 use crate::error::OpenError;
 use crate::far::Far;
+use crate::holder::Holder;
 use crate::link::Link;
 use crate::memory::Memory;
 use crate::opening::{Access, Opening, Place, Properties};
@@ -205,6 +206,14 @@ impl Device {
             Backing::Memory(memory) => unsafe { memory.read(offset, bytes.as_mut().as_mut_ptr(), len) },
         }
         Ok(bytes.as_mut().to_vec())
+    }
+
+    /// Who else has claimed it, of one that was opened for reading only. Of a software SSD nobody is known.
+    pub fn holder(&self) -> Option<Holder> {
+        match &self.0.backing {
+            Backing::Place(place) => place.holder(),
+            Backing::Far(_) | Backing::Memory(_) => None,
+        }
     }
 
     /// Its zones, if it is to be written in order.

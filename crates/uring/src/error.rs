@@ -3,9 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cygnus_runtime::{IoError, IoErrorKind};
+use cygnus_runtime::{IoError, IoErrorKind, NoMemory};
 use cygnus_ssdlink::DialError;
 use cygnus_types::ByteSize;
+
+use crate::holder::Holder;
 
 /// A path could not be opened as a device.
 #[derive(Debug, thiserror::Error)]
@@ -17,13 +19,13 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The process lacks the right to open it.
-    #[error("{}: permission denied; run as a user that may read and write it", path.display())]
+    #[error("{}: permission denied; run as a user that may read and write it, and see that it is not immutable (lsattr)", path.display())]
     Denied {
         /// The path as given.
         path: PathBuf,
     },
     /// Somebody else has it: another process, a mounted file system, or this process under another path.
-    #[error("{}", in_use(path, by.as_deref(), beneath.as_deref()))]
+    #[error("{}", in_use(path, by.as_deref(), beneath.as_deref(), holder.as_ref()))]
     InUse {
         /// The path as given.
         path: PathBuf,
@@ -31,6 +33,8 @@ pub enum OpenError {
         by: Option<PathBuf>,
         /// What it lies on, if that is what is in use.
         beneath: Option<PathBuf>,
+        /// Who has it, if the system tells.
+        holder: Option<Holder>,
     },
     /// It is there, but cannot serve as a device.
     #[error("{}: {why}", path.display())]
@@ -70,7 +74,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The operating system failed in some other way.
-    #[error("{}: cannot {doing}: {source}", path.display())]
+    #[error("{}: cannot {doing}: {source}{}", path.display(), remedy(source))]
     Io {
         /// The path as given.
         path: PathBuf,
@@ -90,6 +94,9 @@ pub enum StartError {
         /// The likely cause and its remedy.
         why: String,
     },
+    /// There is no memory for its buffers.
+    #[error("cannot start a reactor: {0}")]
+    NoMemory(#[from] NoMemory),
     /// The core asked for does not exist or is not ours.
     #[error("cannot pin reactor {reactor} to core {core}: {source}; choose among the cores `taskset -p $$` allows")]
     Pin {
@@ -107,7 +114,7 @@ pub enum StartError {
         max: usize,
     },
     /// The operating system failed in some other way.
-    #[error("cannot {doing}: {source}")]
+    #[error("cannot {doing}: {source}{}", remedy(source))]
     Io {
         /// What was being done.
         doing: &'static str,
@@ -116,12 +123,23 @@ pub enum StartError {
     },
 }
 
-fn in_use(path: &Path, by: Option<&Path>, beneath: Option<&Path>) -> String {
+/// What helps, where that is known.
+fn remedy(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EROFS) => "; mount its file system for writing",
+        Some(libc::EMFILE) => "; allow the process more open files (ulimit -n)",
+        Some(libc::EAGAIN) => "; allow the process more threads and address space (ulimit -u, ulimit -v)",
+        _ => "",
+    }
+}
+
+fn in_use(path: &Path, by: Option<&Path>, beneath: Option<&Path>, holder: Option<&Holder>) -> String {
     let path = path.display();
     let lies_on = beneath.map_or(String::new(), |beneath| format!("it lies on {}, which is ", beneath.display()));
-    match by {
-        Some(by) => format!("{path}: {lies_on}the same device as {}: leave one of them out", by.display()),
-        None => format!("{path}: {lies_on}in use by another process (or mounted); stop that first"),
+    match (by, holder) {
+        (Some(by), _) => format!("{path}: {lies_on}the same device as {}: leave one of them out", by.display()),
+        (None, Some(holder)) => format!("{path}: {lies_on}in use by {holder}; stop that first"),
+        (None, None) => format!("{path}: {lies_on}in use by another process (or mounted); stop that first"),
     }
 }
 
@@ -130,7 +148,7 @@ pub(crate) fn open_error(path: &Path, error: io::Error) -> OpenError {
     match error.kind() {
         io::ErrorKind::NotFound => OpenError::NotFound { path },
         io::ErrorKind::PermissionDenied => OpenError::Denied { path },
-        io::ErrorKind::ResourceBusy => OpenError::InUse { path, by: None, beneath: None },
+        io::ErrorKind::ResourceBusy => OpenError::InUse { path, by: None, beneath: None, holder: None },
         io::ErrorKind::IsADirectory => OpenError::Unsuitable { path, why: "it is a directory".into() },
         _ => OpenError::Io { path, doing: "open it", source: error },
     }

@@ -92,7 +92,7 @@ fn connect(
     number: u64,
 ) -> Result<(Link, Welcome), OpenError> {
     let (stream, welcome) = dial(address, access == Access::Exclusive, host).map_err(|error| match error {
-        DialError::Claimed => OpenError::InUse { path: path.to_owned(), by: None, beneath: None },
+        DialError::Claimed => OpenError::InUse { path: path.to_owned(), by: None, beneath: None, holder: None },
         source => OpenError::Drive { path: path.to_owned(), source },
     })?;
     let link =

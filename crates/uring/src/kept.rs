@@ -3,19 +3,32 @@
 //! Such a file system is emptied when the machine goes down, so what is found there is as the killed process left it. On any
 //! other, parts of the file could be there and parts not. A file that another user could have made or changed is not touched:
 //! what lies in it would become the volumes' data.
+//!
+//! A server has its file locked as long as it lives: a copy of the array that is served beside it has the same identity, and would take
+//! what is in use for what was left.
+//!
+//! Whoever keeps it elsewhere than in the usual directory leaves a sign there that says where, which goes with the machine as the file
+//! does: so nobody depends on a state directory that may be lost.
 
 use cygnus_runtime::{Keeper, KeptFile};
 use cygnus_types::Uuid;
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::holder::{Holder, holder_of};
 
 /// See the module's text.
 #[derive(Debug)]
 pub struct KeptAt {
+    dir: PathBuf,
     path: PathBuf,
+    sign: PathBuf,
 }
 
 impl KeptAt {
@@ -24,7 +37,29 @@ impl KeptAt {
 
     /// The file of this array in a directory.
     pub fn new(dir: &Path, array: Uuid) -> Self {
-        Self { path: dir.join(format!("cygnus-{array}")) }
+        Self::with_signs_in(Path::new(Self::USUAL), dir, array)
+    }
+
+    fn with_signs_in(usual: &Path, dir: &Path, array: Uuid) -> Self {
+        let path = dir.join(format!("cygnus-{array}"));
+        Self { dir: dir.to_owned(), path, sign: sign_in(usual, array) }
+    }
+
+    /// The other directory in which a server that was killed has kept it, by the sign that it left.
+    pub fn elsewhere(array: Uuid) -> Option<PathBuf> {
+        read_sign(&sign_in(Path::new(Self::USUAL), array))
+    }
+
+    /// Leaves the sign, if there is to be one. Without it the state directory has to know the place, as it does unless it is lost.
+    fn leave_sign(&self) -> io::Result<()> {
+        if self.sign.parent() == Some(&self.dir) {
+            return make_way(&self.sign);
+        }
+        let new = self.sign.with_extension("at-new");
+        make_way(&new)?;
+        let mut file = Self::options().create_new(true).open(&new)?;
+        file.write_all(self.dir.as_os_str().as_bytes())?;
+        fs::rename(&new, &self.sign)
     }
 
     fn options() -> OpenOptions {
@@ -32,6 +67,21 @@ impl KeptAt {
         options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
         options
     }
+}
+
+fn sign_in(usual: &Path, array: Uuid) -> PathBuf {
+    usual.join(format!("cygnus-{array}.at"))
+}
+
+fn read_sign(sign: &Path) -> Option<PathBuf> {
+    let file = KeptAt::options().open(sign).ok()?;
+    let mut dir = Vec::new();
+    if !(is_ours(&file).ok()? && lies_in_memory(&file).ok()?) {
+        return None;
+    }
+    file.take(libc::PATH_MAX as u64).read_to_end(&mut dir).ok()?;
+    let dir = PathBuf::from(OsString::from_vec(dir));
+    dir.is_absolute().then_some(dir)
 }
 
 /// Nothing stands there any more.
@@ -48,6 +98,23 @@ fn is_ours(file: &File) -> io::Result<bool> {
     // SAFETY: the call takes nothing, cannot fail, and returns a number.
     let user = unsafe { libc::geteuid() };
     Ok(metadata.is_file() && metadata.uid() == user && metadata.mode() & 0o077 == 0)
+}
+
+/// How long to wait for a process that is about to let go of it: it has been killed, and the kernel is not done with it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Refuses a file that another process works with.
+fn refuse_in_use(file: &File, patience: Duration) -> io::Result<()> {
+    let begun = Instant::now();
+    let is_other = |holder: &Holder| holder.process.as_ref().is_none_or(|(number, _)| *number != std::process::id());
+    while let Some(holder) = holder_of(file).filter(is_other) {
+        if begun.elapsed() >= patience {
+            let why = format!("in use by {holder}, a server of this array or of a copy of it: stop that first");
+            return Err(io::Error::other(why));
+        }
+        std::thread::sleep(PATIENCE / 100);
+    }
+    Ok(())
 }
 
 /// Whether the file goes when the machine does.
@@ -67,7 +134,11 @@ fn lies_in_memory(file: &File) -> io::Result<bool> {
 impl Keeper for KeptAt {
     fn left(&self) -> io::Result<Option<KeptFile>> {
         match Self::options().open(&self.path) {
-            Ok(file) => Ok((is_ours(&file)? && lies_in_memory(&file)?).then(|| KeptFile::new(file))),
+            Ok(file) if is_ours(&file)? && lies_in_memory(&file)? => {
+                refuse_in_use(&file, PATIENCE)?;
+                Ok(Some(KeptFile::new(file)))
+            }
+            Ok(_) => Ok(None),
             Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ELOOP) => Ok(None),
             // Another user's: it is no business of ours.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
@@ -76,20 +147,30 @@ impl Keeper for KeptAt {
     }
 
     fn begin(&self) -> io::Result<KeptFile> {
+        // By force an opening goes on without what was left, but nobody takes it from one that lives.
+        if let Ok(before) = Self::options().open(&self.path) {
+            refuse_in_use(&before, Duration::ZERO)?;
+        }
         let new = self.path.with_extension("new");
         make_way(&new)?;
         let file = Self::options().create_new(true).open(&new)?;
+        file.try_lock().map_err(io::Error::other)?;
         if !lies_in_memory(&file)? {
             make_way(&new)?;
             return Err(io::Error::other("that is no file system in memory (tmpfs)"));
         }
         fs::rename(&new, &self.path)?;
+        let _ = self.leave_sign();
         Ok(KeptFile::new(file))
     }
 
     fn end(&self) {
         // One that stays is of a session that has ended cleanly, and is not believed.
         drop(make_way(&self.path));
+        // The sign may be of a session that has begun elsewhere since.
+        if read_sign(&self.sign).is_some_and(|dir| dir == self.dir) {
+            drop(make_way(&self.sign));
+        }
     }
 
     fn is_there(&self, file: &KeptFile) -> bool {
@@ -169,6 +250,58 @@ mod tests {
         assert!(kept.left().unwrap().is_none(), "a link leads anywhere");
         drop(kept.begin().unwrap());
         assert_eq!(fs::read(&elsewhere).unwrap(), b"left", "what it led to is as it was");
+    }
+
+    #[test]
+    fn what_another_process_works_with_was_not_left() {
+        let scratch = Scratch::new(KeptAt::USUAL, "in-use");
+        let kept = scratch.kept();
+        kept.begin().unwrap().write(0, b"left").unwrap();
+        // Stands in for a server that has it.
+        let mut holder = std::process::Command::new("flock")
+            .arg(&kept.path)
+            .args(["sh", "-c", "echo locked; read end || true"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut locked = [0; 7];
+        holder.stdout.take().unwrap().read_exact(&mut locked).unwrap();
+        for refused in [kept.left().err(), kept.begin().err()] {
+            let refused = refused.expect("somebody has it").to_string();
+            assert!(refused.starts_with("in use by process ") && refused.contains("a copy of it"), "{refused}");
+        }
+        drop(holder.stdin.take());
+        assert!(holder.wait().unwrap().success());
+        assert!(kept.left().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_sign_tells_where_it_is_kept_elsewhere() {
+        let scratch = Scratch::new(KeptAt::USUAL, "sign");
+        let usual = scratch.0.join("usual");
+        let kept = |name: &str| {
+            let dir = scratch.0.join(name);
+            fs::create_dir_all(&dir).unwrap();
+            KeptAt::with_signs_in(&usual, &dir, Uuid([3; 16]))
+        };
+        let [at_home, a, b] = ["usual", "a", "b"].map(kept);
+        let told = || read_sign(&at_home.sign);
+        drop(at_home.begin().unwrap());
+        assert_eq!(told(), None, "the usual place needs none");
+        drop(a.begin().unwrap());
+        assert_eq!(told(), Some(a.dir.clone()));
+        // The next one keeps it elsewhere again, and then what the one before had left is not needed any more.
+        drop(b.begin().unwrap());
+        a.end();
+        assert_eq!(told(), Some(b.dir.clone()));
+        b.end();
+        assert_eq!(fs::read_dir(&usual).unwrap().count(), 1, "the sign has gone");
+        drop(a.begin().unwrap());
+        fs::set_permissions(&at_home.sign, fs::Permissions::from_mode(0o622)).unwrap();
+        assert_eq!(told(), None, "others may write to it");
+        drop(at_home.begin().unwrap());
+        assert!(!at_home.sign.exists(), "it is at the usual place now");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use cygnus_types::BLOCK;
 
 use crate::aligned::AlignedBytes;
 use crate::error::{OpenError, io_error, open_error, unsuitable};
+use crate::holder::{Holder, holder_of, process_with};
 use crate::new_file::keeps_its_space;
 use crate::sysfs;
 use crate::zone_ioctl;
@@ -84,7 +85,7 @@ impl Opening {
         let claim = match before {
             Some(before) if before.identity == identity => before.claim.clone(),
             _ if access == Access::Exclusive => {
-                lock(&file).map_err(|error| lock_error(path, path, identity, error))?;
+                lock(&file).map_err(|error| lock_error(path, path, &file, identity, error))?;
                 note_claim(path, identity, &file);
                 file.clone()
             }
@@ -115,6 +116,14 @@ impl Opening {
         self.file.as_raw_fd()
     }
 
+    /// Who else has claimed it. Of one that we have claimed there is nobody else.
+    pub(crate) fn holder(&self, access: Access) -> Option<Holder> {
+        match access {
+            Access::Exclusive => None,
+            Access::ReadOnly => holder_of(&self.file),
+        }
+    }
+
     pub(crate) fn is_block_device(&self) -> bool {
         matches!(self.identity, Identity::Block(..))
     }
@@ -138,6 +147,10 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new(path: &Path, access: Access, opening: Opening) -> Self {
         Self { path: Mutex::new(path.to_owned()), access, current: Mutex::new(opening), reopening: Mutex::new(()) }
+    }
+
+    pub(crate) fn holder(&self) -> Option<Holder> {
+        self.current().holder(self.access)
     }
 
     pub(crate) fn current(&self) -> Opening {
@@ -319,11 +332,12 @@ fn lock(file: &File) -> io::Result<()> {
 }
 
 /// That `locked`, which is `path` or lies beneath it, cannot be locked.
-fn lock_error(path: &Path, locked: &Path, identity: Identity, error: io::Error) -> OpenError {
+fn lock_error(path: &Path, locked: &Path, file: &File, identity: Identity, error: io::Error) -> OpenError {
     match error.kind() {
         io::ErrorKind::WouldBlock => {
             let beneath = (locked != path).then(|| locked.to_owned());
-            OpenError::InUse { path: path.to_owned(), by: claimed_by(identity), beneath }
+            let holder = process_with(file).map(|process| Holder { process: Some(process) });
+            OpenError::InUse { path: path.to_owned(), by: claimed_by(identity), beneath, holder }
         }
         _ => io_error(path, "lock it", error),
     }
@@ -337,7 +351,7 @@ fn claim_beneath(path: &Path, number: u64) -> Result<Option<Arc<File>>, OpenErro
     let Ok(file) = File::open(&beneath) else { return Ok(None) };
     let metadata = file.metadata().map_err(|error| io_error(&beneath, "examine it", error))?;
     let identity = identify(&beneath, &file, &metadata)?;
-    lock(&file).map_err(|error| lock_error(path, &beneath, identity, error))?;
+    lock(&file).map_err(|error| lock_error(path, &beneath, &file, identity, error))?;
     let file = Arc::new(file);
     note_claim(path, identity, &file);
     Ok(Some(file))
@@ -362,11 +376,11 @@ fn claimed_by(identity: Identity) -> Option<PathBuf> {
 /// Adds to an error that the device is in use by which path we use it ourselves, if we do.
 fn name_the_other(path: &Path, error: OpenError) -> OpenError {
     let OpenError::InUse { path: given, beneath, .. } = error else { return error };
-    let look = || {
-        let file = File::open(path).ok()?;
-        identify(path, &file, &file.metadata().ok()?).ok().and_then(claimed_by)
-    };
-    OpenError::InUse { path: given, by: look(), beneath }
+    let file = File::open(path).ok();
+    let look = |file: &File| identify(path, file, &file.metadata().ok()?).ok().and_then(claimed_by);
+    let by = file.as_ref().and_then(look);
+    let process = file.as_ref().and_then(process_with);
+    OpenError::InUse { path: given, by, beneath, holder: process.map(|process| Holder { process: Some(process) }) }
 }
 
 /// Whether a file lies on one of the file systems that are known to do without waiting what is asked for without waiting.

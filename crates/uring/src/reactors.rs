@@ -79,7 +79,7 @@ pub struct Reactor {
 
 /// Builds a reactor on the calling thread, where it stays.
 fn build(config: &Config, inbox: Inbox, id: ReactorId, mailer: Mailer, epoch: Instant) -> Result<Reactor, StartError> {
-    let pool = BufPool::new(config.arena_bytes);
+    let pool = BufPool::try_new(config.arena_bytes)?;
     let parts = Parts {
         epoch,
         inbox,

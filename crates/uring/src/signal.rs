@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use cygnus_runtime::{IoError, IoErrorKind, Runtime, SocketId};
 
@@ -44,11 +44,11 @@ impl Signals {
     /// The operating system's.
     pub fn end_with_words(words: &str) -> io::Result<()> {
         LAST_WORDS.get_or_init(|| format!("{words}\n"));
-        STOPS.into_iter().try_for_each(|signal| handle(signal, speak_and_end))
+        STOPS.into_iter().try_for_each(|signal| handle(signal, speak_and_end, libc::SA_RESETHAND))
     }
 
-    /// Takes SIGTERM and SIGINT over from now on. Each does so once: the second of its kind ends the process at once, so
-    /// that an impatient user gets through.
+    /// Takes SIGTERM and SIGINT over from now on. A second of a kind ends the process at once, so that an impatient user gets through;
+    /// but one that follows within half a second is the same request, which wrappers such as `timeout` send to a process and to its group.
     ///
     /// # Errors
     /// `AlreadyExists` if the process has taken them over before, or the operating system's.
@@ -61,7 +61,7 @@ impl Signals {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         let socket = io.add_socket(ours)?;
-        STOPS.into_iter().try_for_each(|signal| handle(signal, on_signal))?;
+        STOPS.into_iter().try_for_each(|signal| handle(signal, on_signal, 0))?;
         Ok(Self { socket })
     }
 
@@ -79,21 +79,52 @@ impl Signals {
     }
 }
 
-/// Has a handler called for a signal, once: what the second one does is up to the system, which ends the process.
-fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
+/// Has a handler called for a signal; with SA_RESETHAND once, and what the second one does is up to the system, which ends the process.
+fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc::c_int) -> io::Result<()> {
     // SAFETY: all zeros is a valid action: no handler, no flags, an empty mask. The call reads it while it lives here, and takes null for
     // the old one. Both handlers of this file have the signature that goes without SA_SIGINFO, live as long as the program, allocate
     // nothing and take no lock: they load atomics and make system calls that are async-signal-safe.
     let failed = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as libc::sighandler_t;
-        action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
+        action.sa_flags = libc::SA_RESTART | flags;
         libc::sigaction(signal, &raw const action, std::ptr::null_mut()) != 0
     };
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Time after the first of a kind in which others are taken for the same.
+const SAME: u64 = 500_000_000;
+
+/// When the first SIGTERM and the first SIGINT came, in nanoseconds; 0 before.
+static FIRST: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+/// Whether a signal that comes `now` is one more request than that of `first`.
+fn is_another(first: &AtomicU64, now: u64) -> bool {
+    match first.compare_exchange(0, now.max(1), Ordering::SeqCst, Ordering::SeqCst) {
+        Ok(_) => false,
+        Err(first) => now.saturating_sub(first) > SAME,
+    }
+}
+
+/// Nanoseconds since some moment.
+fn now() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call is async-signal-safe and fills the structure, which lives here.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 extern "C" fn on_signal(signal: libc::c_int) {
+    if is_another(&FIRST[usize::from(signal == libc::SIGINT)], now()) {
+        // SAFETY: both calls are async-signal-safe and take numbers. The signal has its own effect again, and comes through when the
+        // handler returns.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+        return;
+    }
     let byte = signal as u8;
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: `send` is async-signal-safe, reads one byte of a local variable, and at worst meets a closed peer. The
@@ -114,4 +145,17 @@ extern "C" fn speak_and_end(signal: libc::c_int) {
     // SAFETY: `raise` is async-signal-safe and takes a number, the one that this handler was called with. The signal has its own effect again since this handler was entered, and comes through
     // when the handler returns.
     unsafe { libc::raise(signal) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_comes_twice_at_once_is_one() {
+        let first = AtomicU64::new(0);
+        assert!(!is_another(&first, 7), "the first");
+        assert!(!is_another(&first, 7) && !is_another(&first, 7 + SAME), "a wrapper's second");
+        assert!(is_another(&first, 8 + SAME), "an impatient user's");
+    }
 }

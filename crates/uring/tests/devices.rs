@@ -25,12 +25,17 @@ fn a_file_is_exclusive_while_open() {
     assert!(matches!(&second, Err(OpenError::InUse { path: at, by: Some(by), .. }) if **at == *path && **by == *path));
     assert!(second.err().unwrap().to_string().contains("the same device as"));
     // Looking is always allowed.
-    assert_eq!(Device::open(&path, Access::ReadOnly).unwrap().size(), MIB);
+    let looked_at = Device::open(&path, Access::ReadOnly).unwrap();
+    assert_eq!(looked_at.size(), MIB);
+    // And tells who has it.
+    let (process, _) = looked_at.holder().unwrap().process.expect("the kernel lists our own locks");
+    assert_eq!((process, first.holder()), (std::process::id(), None));
 
     let clone = first.clone();
     drop(first);
     assert!(Device::open(&path, Access::Exclusive).is_err(), "a clone keeps it open");
     drop(clone);
+    assert_eq!(looked_at.holder(), None);
     Device::open(&path, Access::Exclusive).unwrap();
 }
 

@@ -69,7 +69,7 @@ pub struct Cli {
 pub struct Global {
     /// Directory that remembers where members were last seen [default: $CYGNUS_STATE, else /var/lib/cygnus]
     ///
-    /// It also holds the control sockets of arrays being served. Nothing in it is precious: when it is lost, 'cygnus array scan' fills it again from the disks, but for the directory of 'serve --kept-in', which the next serve is to be told again.
+    /// It also holds the control sockets of arrays being served. Nothing in it is precious: when it is lost, 'cygnus array scan' fills it again from the disks.
     // Not clap's `env`: its usage lines would show the flag as required whenever the variable is set.
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub state: Option<PathBuf>,

@@ -11,7 +11,7 @@ use cygnus_engine::{
     Readmitted, Salvage, ScrubReport, VolumeAdminError, VolumeOptions,
 };
 use cygnus_format::Raid;
-use cygnus_host::devices::{now_unix, on_reactor, open_all, open_members};
+use cygnus_host::devices::{may_be_served, now_unix, on_reactor, open_all, open_members};
 use cygnus_host::members::Assembly;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
@@ -225,7 +225,9 @@ pub fn check(
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
     let options = to_read(record.array()?, log);
-    on_reactor(open_all(places(record, assembly), Access::Exclusive)?, async |reactor| {
+    let devices =
+        open_all(places(record, assembly), Access::Exclusive).map_err(|error| may_be_served(error, assembly))?;
+    on_reactor(devices, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::from)
     })
 }

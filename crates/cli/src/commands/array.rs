@@ -37,7 +37,8 @@ pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<E
 fn dump(args: &DumpArgs, context: &Context) -> Result<(), Failure> {
     let record = context.state.load(&args.name)?;
     context.require_stopped(&args.name, "dump")?;
-    let assembly = Assembly::of_record(&record)?;
+    let assembly = Assembly::at_rest(&record)?;
+    context.warn_if_elsewhere(&assembly);
     let parts = args.group.is_some() || args.segment.is_some() || args.volume.is_some() || args.stripes;
     if parts {
         status::refuse_in_place(&assembly, "dump")?;

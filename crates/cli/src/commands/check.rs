@@ -61,7 +61,7 @@ impl Done {
 pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(name)?;
     context.require_stopped(name, if repair { "repair" } else { "check" })?;
-    let assembly = Assembly::of_record(&record)?;
+    let assembly = Assembly::at_rest(&record)?;
     for why in assembly.left_out.values() {
         context.output.warn(&format!("{why}: the check goes on without it"));
     }

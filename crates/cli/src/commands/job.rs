@@ -4,7 +4,7 @@ use super::Context;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::{Bar, Counts};
-use cygnus_control::client::Client;
+use cygnus_control::client::{Client, ClientError};
 use cygnus_control::protocol::{Request, Response};
 use cygnus_control::show;
 use cygnus_control::status::{JobState, JobStatus};
@@ -66,7 +66,14 @@ pub(super) fn follow(serve: &mut Client, mut job: JobStatus, context: &Context) 
         bar.reach_of(job.done_bytes, job.total_bytes);
         bar.say(&format!("{} {}: {}", job.kind, job.subject, progress(&job)));
         std::thread::sleep(POLL);
-        job = ask(serve, &Request::Job { id: job.id })?;
+        job = ask(serve, &Request::Job { id: job.id }).map_err(|failure| match failure {
+            // It had begun, and may have ended or go on with the next server.
+            Failure::Control(error @ (ClientError::Io { .. } | ClientError::Timeout { .. })) => Failure::Unknown(format!(
+                "{error}: what has become of the {} of {}, which had begun, 'cygnus array status' tells once the array is served",
+                job.kind, job.subject
+            )),
+            other => other,
+        })?;
     }
     Ok(job)
 }

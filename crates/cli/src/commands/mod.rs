@@ -24,6 +24,7 @@ use crate::output::Output;
 use cygnus_control::client::{Client, ClientError};
 use cygnus_control::protocol::{Request, Response};
 use cygnus_host::ArrayName;
+use cygnus_host::members::Assembly;
 use cygnus_host::state::StateDir;
 use std::time::Duration;
 
@@ -47,9 +48,36 @@ impl Context {
 
     /// The connection to the `serve` that has this array; refuses when there is none.
     pub fn require_served(&self, name: &ArrayName, to: &str) -> Result<Client, Failure> {
-        self.served(name)?.ok_or_else(|| {
-            Failure::Failed(format!("{name} is not being served: start 'cygnus serve {name}' first to {to}"))
-        })
+        if let Some(serve) = self.served(name)? {
+            return Ok(serve);
+        }
+        // Members that cannot be found are a matter for the server that has to be started.
+        let found = self.state.load(name).ok().and_then(|record| Assembly::at_rest(&record).ok());
+        match found.and_then(|assembly| self.elsewhere(&assembly)) {
+            Some(elsewhere) => {
+                Err(Failure::Failed(format!("{elsewhere}; it takes a server that can be asked to {to}")))
+            }
+            None => {
+                Err(Failure::Failed(format!("{name} is not being served: start 'cygnus serve {name}' first to {to}")))
+            }
+        }
+    }
+
+    /// That somebody has members of an array for itself whom this state directory does not know, and what to do.
+    pub fn elsewhere(&self, assembly: &Assembly) -> Option<String> {
+        let (member, holder) = assembly.holder()?;
+        let (array, dir) = (&assembly.newest.state.name, self.state.path().display());
+        Some(format!(
+            "{}: in use by {holder}, and no server of {array} is known in {dir}: if that is its server, give the --state that it has",
+            member.display()
+        ))
+    }
+
+    /// Says of an array that is only looked at that somebody may be changing it.
+    pub fn warn_if_elsewhere(&self, assembly: &Assembly) {
+        if let Some(elsewhere) = self.elsewhere(assembly) {
+            self.output.warn(&format!("{elsewhere}; what its members tell is from when they were last told"));
+        }
     }
 
     /// Asks a running `serve` for a change. When it does not live to answer, nobody knows whether it was made.

@@ -115,7 +115,11 @@ fn list(name: &ArrayName, context: &Context) -> Result<(), Failure> {
             Response::Status { array } => array.spares,
             other => return Err(serve.unexpected(&other).into()),
         },
-        None => Assembly::of_record(&context.state.load(name)?)?.spare_statuses(),
+        None => {
+            let assembly = Assembly::at_rest(&context.state.load(name)?)?;
+            context.warn_if_elsewhere(&assembly);
+            assembly.spare_statuses()
+        }
     };
     let spares = Spares { spares };
     context.output.answer(&spares, |paint| spares.text(name, paint))

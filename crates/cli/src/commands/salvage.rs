@@ -56,7 +56,11 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(array)?;
     context.require_stopped(array, "salvage")?;
     // An array of which no member can be found has nothing to be salvaged either, and is told so below.
-    let assembly = Assembly::of_record(&record).ok();
+    let assembly = Assembly::at_rest(&record).ok();
+    if let Some(elsewhere) = assembly.as_ref().and_then(|assembly| context.elsewhere(assembly)) {
+        // A copy of what is being written would be of no moment at all.
+        return Err(Failure::Failed(format!("{elsewhere}, or stop it first to salvage {array}")));
+    }
     assembly.as_ref().map_or(Ok(()), |assembly| status::refuse_in_place(assembly, "salvage"))?;
     let moved = assembly.as_ref().map_or(Vec::new(), |assembly| assembly.moved.clone());
     let left = assembly.and_then(|assembly| assembly.left_in_memory());
@@ -76,7 +80,9 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
         async |salvage| {
             let name = &args.volume.volume;
             let volume = salvage.volume(name).ok_or_else(|| {
-                Failure::Failed(format!("{array} has no volume {name:?}; it has {}", salvage.volume_names().join(", ")))
+                let known = salvage.volume_names();
+                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                Failure::Failed(format!("{array} has no volume {name:?}; it has {known}"))
             })?;
             remarks.borrow_mut().extend_from_slice(salvage.remarks());
             // Both before the long work begins.

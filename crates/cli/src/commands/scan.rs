@@ -73,6 +73,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
     // One that cannot be remembered is no reason to leave the others out.
     let (mut remembered, mut failures) = (Vec::new(), Vec::new());
     for (uuid, assembly) in &arrays {
+        warn_if_elsewhere(assembly, context);
         match remember(*uuid, assembly, context) {
             Ok(record) => remembered.push(scanned(*uuid, assembly, &record)),
             Err(failure) => failures.push(failure),
@@ -84,6 +85,15 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
             context.output.answer(&scan, |paint| scan.text(paint))
         }
         false => Err(Failure::Failed(in_part(&failures, &remembered))),
+    }
+}
+
+/// Says so if somebody has members of an array whom this state directory does not know.
+fn warn_if_elsewhere(assembly: &Assembly, context: &Context) {
+    let name = assembly.newest.state.name.parse();
+    let is_served = name.is_ok_and(|name| matches!(context.served(&name), Ok(Some(_))));
+    if let Some(elsewhere) = context.elsewhere(assembly).filter(|_| !is_served) {
+        context.output.warn(&elsewhere);
     }
 }
 
@@ -214,6 +224,9 @@ struct ListedArray {
     name: String,
     uuid: String,
     served: bool,
+    /// Who has members of it for itself, if that is no server that this state directory knows of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_use_by: Option<String>,
     members: usize,
 }
 
@@ -225,7 +238,9 @@ pub fn list(context: &Context) -> Result<(), Failure> {
             Ok(record) => {
                 let name = record.name.parse().map_err(Failure::of)?;
                 let served = context.served(&name)?.is_some();
+                let in_use_by = if served { None } else { in_use_by(&record, context) };
                 arrays.push(ListedArray {
+                    in_use_by,
                     name: record.name,
                     uuid: record.uuid,
                     served,
@@ -237,6 +252,15 @@ pub fn list(context: &Context) -> Result<(), Failure> {
     }
     let list = List { arrays };
     context.output.answer(&list, |paint| list.text(paint, context))
+}
+
+/// Who has members of an array for itself that no server here has. Of members that cannot be found nobody does.
+fn in_use_by(record: &ArrayRecord, context: &Context) -> Option<String> {
+    let assembly = Assembly::at_rest(record).ok()?;
+    if let Some(elsewhere) = context.elsewhere(&assembly) {
+        context.output.warn(&elsewhere);
+    }
+    assembly.holder().map(|(_, holder)| holder.to_string())
 }
 
 impl List {
@@ -254,11 +278,15 @@ impl List {
             ("UUID", Align::Left),
         ]);
         for array in &self.arrays {
-            let (tone, now) = if array.served { (Tone::Good, "served") } else { (Tone::Faint, "stopped") };
+            let (tone, now) = match &array.in_use_by {
+                _ if array.served => (Tone::Good, "served".into()),
+                None => (Tone::Faint, "stopped".into()),
+                Some(holder) => (Tone::Warning, format!("in use by {holder}")),
+            };
             table.row(vec![
                 (Tone::Normal, array.name.clone()),
                 (Tone::Normal, array.members.to_string()),
-                (tone, now.into()),
+                (tone, now),
                 (Tone::Normal, array.uuid.clone()),
             ]);
         }

@@ -26,7 +26,8 @@ pub fn of(name: &ArrayName, context: &Context) -> Result<ArrayStatus, Failure> {
         },
         None => {
             let record = context.state.load(name)?;
-            let assembly = Assembly::of_record(&record)?;
+            let assembly = Assembly::at_rest(&record)?;
+            context.warn_if_elsewhere(&assembly);
             if let Some(place) = assembly.left_in_memory() {
                 context.output.warn(&format!(
                     "a server of {name} that was killed has left writes in {place}: start {name} before the machine goes down, which \

@@ -107,7 +107,11 @@ fn volumes(name: &ArrayName, context: &Context) -> Result<Vec<VolumeStatus>, Fai
             Response::Volumes { volumes } => Ok(volumes),
             other => Err(serve.unexpected(&other).into()),
         },
-        None => Ok(stopped::volumes(&Assembly::of_record(&context.state.load(name)?)?)),
+        None => {
+            let assembly = Assembly::at_rest(&context.state.load(name)?)?;
+            context.warn_if_elsewhere(&assembly);
+            Ok(stopped::volumes(&assembly))
+        }
     }
 }
 

@@ -57,6 +57,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         preset: "swan".into(),
         cleaning: Some("circular".into()),
         streams: None,
+        in_use_by: None,
         served: true,
         state: if missing.is_empty() { ArrayState::Healthy } else { ArrayState::Degraded },
         data_columns: 2,
@@ -120,6 +121,14 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         clients: None,
         jobs: Vec::new(),
     }
+}
+
+#[test]
+fn what_is_awaited_is_not_said_to_be_there() {
+    let mut status = tank(&[]);
+    status.state = ArrayState::Suspended;
+    let text = array(&status, Paint::Plain);
+    assert!(text.starts_with("tank: suspended") && !text.contains("can lose"), "{text}");
 }
 
 #[test]

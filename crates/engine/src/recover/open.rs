@@ -328,8 +328,25 @@ async fn restore(
         let what = format!("{blocks} blocks in {stripes} stripes that a killed server had in memory{short}");
         steps.report.restored_blocks = blocks;
         steps.done("remains", what);
+    } else if !state.clean {
+        warn_of_nothing_left(options);
     }
     Ok(left_with)
+}
+
+/// Says that nothing was left where it was looked for: that is as it should be after a power cut, and no more; whoever knows that
+/// only the server was killed also knows now that something is wrong.
+fn warn_of_nothing_left(options: &OpenOptions) {
+    let places: BTreeSet<String> =
+        options.left_with.iter().chain(&options.keeper).map(|keeper| keeper.place()).collect();
+    if !places.is_empty() {
+        let places = Vec::from_iter(places).join(", ");
+        options.log.warning(&format!(
+            "open: remains: the session before was not stopped cleanly, and nothing that its server had in memory is in {places}: what it \
+             had acknowledged and no flush had covered may be lost. After a power cut that is all there is to it; if the server alone was \
+             killed, it kept nothing, or elsewhere (serve --kept-in)"
+        ));
+    }
 }
 
 async fn restore_from(

@@ -1,4 +1,4 @@
-//! What superblocks tell of an array that is not served.
+//! What superblocks tell of an array that is not served, or not by a server that can be asked.
 
 use super::{by_name, lifetime, remembered, scrubs};
 use cygnus_control::media::MediumName;
@@ -28,6 +28,7 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         oddities.push(advise_force(&state.name));
     }
     ArrayStatus {
+        in_use_by: assembly.holder().map(|(_, holder)| holder.to_string()),
         cleaning: policies.map(|policies| policies.rules().to_string()),
         streams: policies.map(|policies| policies.streams.to_string()),
         data_columns: state.geometry.data.into(),
