@@ -196,9 +196,11 @@ fn send(place: PathBuf, known: Vec<FileId>, sought: Sought) -> Option<Receiver<A
 /// The member, opened, where it was last seen or by another name; blocking.
 fn find(place: &Path, known: &[FileId], sought: &Sought) -> Answer {
     let devices = BlockDevices::of_this_machine();
-    let elsewhere = || if devices.may_name(place) { find_moved(&devices, known, sought) } else { None };
+    let may_move = devices.may_name(place);
+    let elsewhere = || may_move.then(|| find_moved(&devices, known, sought)).flatten();
     match sought.device {
-        Some(_) if file_id(place).is_ok_and(|id| known.contains(&id)) => Ok(Brought::Stays),
+        // Files that the array asks are not looked at: theirs is a file system that may give no answer.
+        Some(_) if !may_move || file_id(place).is_ok_and(|id| known.contains(&id)) => Ok(Brought::Stays),
         Some(_) => elsewhere().map(|(id, place)| Brought::Moved(id, place)).ok_or(NotThere::NoPath),
         None => find_at(place, known, sought).or_else(|why| match elsewhere() {
             Some((_, place)) => find_at(&place, known, sought),
