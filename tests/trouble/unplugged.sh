@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SCSI disks in the kernel's memory (scsi_debug) are unplugged while clients write, and come back by other names, as the old ones are still
-# open: one member; then two of one R-group, for which the array waits; then all, while it is stopped.
+# open: one member; then one more of an R-group than its parity covers, so that the array waits; then all, while it is stopped.
 # MODPROBE: the command that loads a module, should it not be modprobe alone.
 . "$(dirname "$0")/common.sh"
 need_root "a SCSI disk"
@@ -51,9 +51,10 @@ plug 1
 healthy 120
 is_at_home
 grep -q "member 1 is at $(disk 1) now" "$DIR/server.log" || fail "the server's log does not say where the member is"
-unplug 0 2
+mapfile -t LOST < <(seq 0 "${RAID#*+}")
+unplug "${LOST[@]}"
 says "Requests wait" 60
-plug 2 0
+plug $(printf '%s\n' "${LOST[@]}" | tac)
 healthy 180
 is_at_home
 never_said "is full"
