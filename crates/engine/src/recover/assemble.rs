@@ -87,6 +87,8 @@ pub struct Assembly {
     apart: Vec<(MemberIx, DeviceInfo)>,
     /// Why members are not used, for people.
     pub remarks: Vec<String>,
+    /// Whether a member has no superblock of the session before: that ended as it began.
+    pub(crate) lags: bool,
     /// Devices that may have held something newer than all that was found.
     pub(crate) lost: Vec<LostSlot>,
     /// Spoiled copies of superblocks that have a good one beside them.
@@ -302,6 +304,7 @@ impl Assembly {
             released: Vec::new(),
             apart: Vec::new(),
             remarks: Vec::new(),
+            lags: false,
             lost: Vec::new(),
             mendable: Vec::new(),
         }
@@ -439,6 +442,8 @@ impl Assembly {
             self.remarks.push(format!("{} is {has}, was {had}: truncated; it is left out", device.name));
             return Ok(());
         }
+        self.lags |=
+            own.state.session < newest.state.session && desc.state == MemberState::Online && !is_outdated(own, newest);
         if desc.state != MemberState::Online || is_outdated(own, newest) {
             let member = MemberIx(ix as u16);
             match held_below(member, own, desc) {

@@ -267,7 +267,9 @@ pub(crate) async fn open(
             options.log.line(&format!("open: {warning}"));
         }
         reactor.rt.spawn(Guardian::of(&reactor).run());
-        begin_session(&reactor, gave_up, &mut steps).await.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
+        begin_session(&reactor, gave_up, assembly.lags, &mut steps)
+            .await
+            .inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         // The cleaner first: rescued blocks may need space that only it can make.
         reactor.home().space.borrow_mut().recovering = !covered;
         reactor.rt.spawn(Cleaner::of(&reactor).run());
@@ -704,9 +706,19 @@ fn note_absent_fills(reactor: &Reactor) {
 /// Records that the array is open, and which members are not there, before anything else is written.
 ///
 /// Where something was given up, that is no secret to the next opening until a checkpoint has been taken.
-async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
+async fn begin_session(
+    reactor: &Rc<Reactor>,
+    gave_up: bool,
+    lags: bool,
+    steps: &mut Steps<'_>,
+) -> Result<(), ArrayError> {
     let _step = reactor.shared.during("open: session");
     note_absent_fills(reactor);
+    if lags {
+        // Whoever is more than one session behind is taken for an old copy, and the beginning of this one may be cut short too: so all
+        // have a superblock of the one before first.
+        Committer::of(reactor).commit_state().await?;
+    }
     // These left in the session before: should one of them be opened without us, it will have a later one.
     Committer::of(reactor).note_departures();
     for &member in reactor.home().records.readmitted.borrow().iter() {
