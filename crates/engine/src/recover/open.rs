@@ -267,7 +267,9 @@ pub(crate) async fn open(
             options.log.line(&format!("open: {warning}"));
         }
         reactor.rt.spawn(Guardian::of(&reactor).run());
-        begin_session(&reactor, gave_up, assembly.lags, &mut steps)
+        // By force the first superblock to be written has to be that of a session which knows of what is lost.
+        let lags = assembly.lags && !by_force && !state.clean;
+        begin_session(&reactor, gave_up, lags, &mut steps)
             .await
             .inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         // The cleaner first: rescued blocks may need space that only it can make.
