@@ -2,7 +2,7 @@
 
 use cygnus_format::LayoutError;
 use cygnus_runtime::IoError;
-use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Medium, MemberIx, SegmentId, Tiers, VolumeId};
+use cygnus_types::{Acknowledged, ByteSize, GroupId, Lba, Medium, MemberIx, SegmentId, Tiers, VolumeId, counted};
 
 use crate::autonomics::links::LinkError;
 
@@ -607,9 +607,9 @@ pub enum ArrayError {
     },
     /// An opening has to write something, and there is no room, since cleaning can give none.
     #[error(
-        "the array cannot be opened: there is no room {what}, since blocks that cannot be read keep {segments} segments. What clients \
-         wrote is as it was: bring members back that have these blocks, and open it again, or copy out what there is with 'cygnus array \
-         salvage'"
+        "the array cannot be opened: there is no room {what}, and cleaning gives none{}. What clients wrote is as it was: bring \
+         missing members back and open it again, or copy out what there is with 'cygnus array salvage'",
+        kept_segments(*.segments)
     )]
     NoRoomToOpen {
         /// What for, for people.
@@ -635,6 +635,14 @@ pub enum ArrayError {
     /// The array can no longer record changes.
     #[error("the array is faulted: {0}")]
     Faulted(String),
+}
+
+/// What keeps cleaning from giving room, if that is damage.
+fn kept_segments(damaged: u32) -> String {
+    match damaged {
+        0 => String::new(),
+        damaged => format!(", since blocks that cannot be read keep {}", counted(damaged, "segment")),
+    }
 }
 
 /// Why nothing that a stale device holds can be used: it is not of this array's history.

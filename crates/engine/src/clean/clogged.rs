@@ -74,7 +74,7 @@ impl Cleaner {
         let (reactor, home) = (self.reactor(), self.reactor().home());
         let damaged = reactor.shared.segments.damaged();
         let space = home.space.borrow();
-        if damaged == 0 || !space.is_starving() || space.releases > 0 {
+        if damaged == 0 && !space.recovering || !space.is_starving() || space.releases > 0 {
             return;
         }
         let may_wait = home.checkpoints.rounds.is_running() && space.for_meta(&reactor.shared).is_some();
@@ -84,11 +84,13 @@ impl Cleaner {
         drop(space);
         home.space.borrow_mut().clogged = true;
         reactor.shared.set_clogged(damaged);
-        let text = format!(
-            "no room can be made for writes: blocks that cannot be read keep {}; discards go on",
-            counted(damaged, "segment")
-        );
-        reactor.shared.log_repeated("clogged", "", text);
+        // An opening that ends for want of room says so itself.
+        if damaged > 0 {
+            let kept = counted(damaged, "segment");
+            let text =
+                format!("no room can be made for writes: blocks that cannot be read keep {kept}; discards go on");
+            reactor.shared.log_repeated("clogged", "", text);
+        }
         // Those who wait are answered, and discards get what was kept for them.
         reactor.progress.notify();
         reactor.peers.tell_others(&reactor.rt, || ToOwner::Wake);

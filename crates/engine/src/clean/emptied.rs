@@ -82,7 +82,7 @@ impl Emptied {
     }
 
     /// Waits for something that may give a relocation room: `progress`, or victims that were emptied. `false`: there is none,
-    /// and while damaged segments stay as they are nothing gives any.
+    /// and nothing gives any while damaged segments stay as they are, or before an opening has brought what torn stripes held to safety.
     pub(crate) async fn room_for_relocation(&self, from: Place, progress: EventWait<'_>) -> bool {
         if self.is_evacuating() {
             // Unless that is given up, room comes from elsewhere.
@@ -90,25 +90,26 @@ impl Emptied {
             return true;
         }
         self.collect_empty(from);
-        let is_damaged = self.reactor.shared.segments.any_is_damaged();
-        if self.is_tight(from.group) || is_damaged && !self.reactor.home().space.borrow().pending.is_empty() {
+        let may_end_in_vain =
+            self.reactor.shared.segments.any_is_damaged() || self.reactor.home().space.borrow().recovering;
+        if self.is_tight(from.group) || may_end_in_vain && !self.reactor.home().space.borrow().pending.is_empty() {
             self.release_pending().await;
-        } else if is_damaged {
+        } else if may_end_in_vain {
             either(progress, self.reactor.rt.sleep(LOOK_AGAIN)).await;
-            return self.may_get_room();
+            return self.may_get_room(from.group);
         } else {
             progress.await;
         }
         true
     }
 
-    /// Whether relocation may get a segment soon.
-    fn may_get_room(&self) -> bool {
+    /// Whether relocation out of a group may get a segment soon.
+    fn may_get_room(&self, group: GroupId) -> bool {
         let space = self.reactor.home().space.borrow();
         let is_coming = !space.pending.is_empty() || space.releases > 0;
         let is_checkpointing =
             || self.reactor.home().checkpoints.rounds.is_running() && space.for_meta(&self.reactor.shared).is_some();
-        is_coming || space.free_for_relocation(&self.reactor.shared) > 0 || is_checkpointing()
+        is_coming || space.has_some_for_relocation(&self.reactor.shared, group) || is_checkpointing()
     }
 
     /// Segments that lost their last current block meanwhile need no cleaning: without this, a relocation that waits for

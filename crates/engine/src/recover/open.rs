@@ -759,7 +759,7 @@ async fn finish_recovery(
     let rescued = rescue(reactor, rescues, keeps_lost).await?;
     steps.done("rescue", format!("{} blocks of torn stripes written anew", rescued.written));
     steps.report.torn_segments = rescued.torn;
-    reactor.home().space.borrow_mut().recovering = false;
+    reactor.home().space.borrow_mut().has_recovered(&reactor.shared);
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();
     let ends_opening = &reactor.home().checkpoints.ends_opening;

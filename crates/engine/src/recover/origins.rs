@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cygnus_format::{MapEntry, Place, StripeCommon};
+use cygnus_parity as parity;
 use cygnus_types::{BLOCK, GroupId, SegmentId};
 
 use crate::reactor::Reactor;
@@ -43,7 +44,8 @@ impl<'a> Origins<'a> {
         else {
             return false;
         };
-        self.is_there(&place, current, rescue).await && self.is_in_whole_row(&place).await
+        let is_same = current.is_of_page() || current.matches(parity::checksum::crc32c(&rescue.data));
+        is_same && self.is_in_whole_row(&place, rescue).await
     }
 
     /// Has the map show a block in the torn stripe itself, if it can be read there, or its row restores it.
@@ -51,7 +53,7 @@ impl<'a> Origins<'a> {
         let Some(volume) = self.reactor.shared.volume(rescue.volume) else { return false };
         let _look = self.reactor.looks.begin();
         let place = self.reactor.place(rescue.at);
-        let is_there = self.is_or_gets_there(&place, rescue).await || self.is_in_whole_row(&place).await;
+        let is_there = self.is_or_gets_there(&place, rescue).await || self.is_in_whole_row(&place, rescue).await;
         if is_there {
             self.reactor.shared.controllers.replay_write(&volume.controller, rescue.lba, rescue.at);
         }
@@ -92,7 +94,9 @@ impl<'a> Origins<'a> {
         self.reactor.read_column(place, entry, &block).await.is_ok() && block.bytes() == &rescue.data[..]
     }
 
-    async fn is_in_whole_row(&mut self, place: &Place) -> bool {
+    /// Whether the row of a place is as it was, and holds the block there: if its member is missing, by what the others give. The others
+    /// alone do not tell, where a crash kept all of a stripe from the devices: what was in the row before is whole too.
+    async fn is_in_whole_row(&mut self, place: &Place, rescue: &Rescue) -> bool {
         let seg = self.reactor.shared.segments.index(place.group, place.segment);
         if !self.segments.contains_key(&seg) {
             let stripes = self.led_to(place.group, place.segment).await;
@@ -102,7 +106,9 @@ impl<'a> Origins<'a> {
         let Some(stripe) = self.segments[&seg].iter().find(holds) else { return false };
         let mut columns = Columns::new(stripe, StripeReader::of(self.reactor).read_stripe(stripe).await);
         let row = place.row - stripe.first_data_row();
-        columns.fill_missing() && columns.rows_match(row..row + 1)
+        columns.fill_missing()
+            && columns.rows_match(row..row + 1)
+            && columns.block(place.column, row) == Some(&rescue.data[..])
     }
 
     /// The stripes of a segment, from its start on, that headers lead to however many members are still lost.

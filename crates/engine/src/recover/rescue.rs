@@ -39,21 +39,36 @@ pub(super) async fn rescue(
     // Segment by segment: where space is short, the segments done with make room for the others.
     rescues.sort_by_key(|rescue| rescue.from);
     let progress = Progress::of(reactor, "rescue", "blocks of torn stripes", rescues.len() as u64);
-    for rescue in &rescues {
-        if !origins.have(rescue).await {
-            let is_short = keeps_lost && reactor.home().space.borrow().is_down_to_checkpoint(&reactor.shared);
-            if !is_short && rewrite(reactor, rescue, Wait::WhileRoomMayCome).await? {
-                rescued.written += 1;
-            } else if origins.keep_where_found(rescue).await {
-                rescued.stay += 1;
-                rescued.torn.insert(reactor.shared.segments.locate(rescue.from));
-            } else {
-                rewrite(reactor, rescue, Wait::Always).await?;
-                rescued.written += 1;
-            }
-        }
+    let done = |rescue: &Rescue| {
         reactor.shared.segments.drop_rescue(rescue.from);
         progress.add(1);
+    };
+    // What takes no room comes first, and what has no other place than a new one last: the segments of the others may be all the room
+    // that there is.
+    let (mut homeless, mut stuck) = (Vec::new(), Vec::new());
+    for rescue in rescues {
+        match origins.have(&rescue).await {
+            true => done(&rescue),
+            false => homeless.push(rescue),
+        }
+    }
+    for rescue in homeless {
+        let is_short = keeps_lost && reactor.home().space.borrow().is_down_to_checkpoint(&reactor.shared);
+        if !is_short && rewrite(reactor, &rescue, Wait::WhileRoomMayCome).await? {
+            rescued.written += 1;
+        } else if origins.keep_where_found(&rescue).await {
+            rescued.stay += 1;
+            rescued.torn.insert(reactor.shared.segments.locate(rescue.from));
+        } else {
+            stuck.push(rescue);
+            continue;
+        }
+        done(&rescue);
+    }
+    for rescue in stuck {
+        rewrite(reactor, &rescue, Wait::Always).await?;
+        rescued.written += 1;
+        done(&rescue);
     }
     if rescued.stay > 0 {
         reactor.shared.log(format!(

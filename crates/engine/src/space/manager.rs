@@ -149,6 +149,12 @@ impl Space {
         self.free[group].len() as u32
     }
 
+    /// What torn stripes held is safe. Where only that kept cleaning from giving room, it may give some now.
+    pub(crate) fn has_recovered(&mut self, shared: &Shared) {
+        self.recovering = false;
+        self.clogged &= shared.segments.any_is_damaged();
+    }
+
     /// Whether writers wait for what cleaning gives, or were told that it gives nothing.
     pub(crate) fn is_starving(&self) -> bool {
         self.starving > 0 || self.clogged
@@ -193,6 +199,11 @@ impl Space {
     pub(crate) fn free_for_relocation(&self, shared: &Shared) -> u32 {
         let kept = for_discards(shared) + if shared.segments.any_is_damaged() { next_checkpoint(shared) } else { 0 };
         self.free_in_all().saturating_sub(kept)
+    }
+
+    /// Whether relocation out of a group may take a segment on its medium.
+    pub(crate) fn has_some_for_relocation(&self, shared: &Shared, group: GroupId) -> bool {
+        self.free_for_relocation(shared) > 0 && self.emptiest_on(shared, shared.medium(group), 0).is_some()
     }
 
     /// Whether hardly more is free than the next checkpoint needs, and moving one victim.
