@@ -117,7 +117,7 @@ async fn open(
         Err(why) if by_force => log.line(&format!("open: by force: {why}")),
         sound => sound?,
     }
-    found.assembly.mend_superblocks(rt, |line| log.line(&format!("open: {line}"))).await;
+    found.assembly.settle_superblocks(rt, |line| log.line(&format!("open: {line}"))).await;
     let was_clean = found.assembly.superblock.state.clean;
     let mut report = OpenReport { was_clean, stale_regions: found.stale.len(), ..OpenReport::default() };
     let returning = begin_session(&mut found);

@@ -6,13 +6,13 @@ use cygnus_format::{
     ArrayState, GroupDesc, GroupState, Holdings, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_AREA, Slots,
     Standing, Superblock, SuperblockError,
 };
-use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::care::places::{Returning, Spare};
 use crate::error::{ArrayError, Stale};
 use crate::planted::{self, Bug};
-use crate::recover::slots::{LostSlot, Mendable, mend, read_head};
+use crate::recover::slots::{LostSlot, Mendable, SlotError, mend, read_head, write_superblocks};
 use crate::work::Work;
 
 /// What a device turned out to be, and what is known of it if it is a member.
@@ -87,8 +87,8 @@ pub struct Assembly {
     apart: Vec<(MemberIx, DeviceInfo)>,
     /// Why members are not used, for people.
     pub remarks: Vec<String>,
-    /// Whether a member has no superblock of the session before: that ended as it began.
-    pub(crate) lags: bool,
+    /// Members in service that lack the newest superblock: the power went as it was written.
+    behind: Vec<MemberIx>,
     /// Devices that may have held something newer than all that was found.
     pub(crate) lost: Vec<LostSlot>,
     /// Spoiled copies of superblocks that have a good one beside them.
@@ -304,7 +304,7 @@ impl Assembly {
             released: Vec::new(),
             apart: Vec::new(),
             remarks: Vec::new(),
-            lags: false,
+            behind: Vec::new(),
             lost: Vec::new(),
             mendable: Vec::new(),
         }
@@ -357,12 +357,29 @@ impl Assembly {
         Err(ArrayError::PartedWays { apart: apart.join(", "), others: others.join(", ") })
     }
 
-    /// Mends copies of superblocks that are spoiled and have a good one beside them. To be done before anything else is
-    /// written: then a power cut never meets a slot with one copy left.
-    pub async fn mend_superblocks(&self, rt: &Runtime, log: impl Fn(String)) {
+    /// Puts superblocks right. To be done before anything else is written. Spoiled copies that have a good one beside them are mended:
+    /// then a power cut never meets a slot with one copy left. Members that lack the newest superblock get it: whoever lacks more than
+    /// the last one may be taken for an old copy ([`is_outdated`]), and this opening is about to write the next.
+    pub async fn settle_superblocks(&self, rt: &Runtime, log: impl Fn(String)) {
         for mendable in &self.mendable {
             mend(rt, mendable, &log).await;
         }
+        let newest = &self.superblock;
+        let (names, superblocks): (Vec<_>, Vec<_>) = self.behind.iter().map(|&member| self.newest_of(member)).unzip();
+        for (name, written) in names.iter().zip(write_superblocks(rt, newest.generation, superblocks).await) {
+            if let Err(SlotError { doing, offset, error }) = written {
+                log(format!("{name} lacks the newest superblock, and still does: {doing} at byte {offset}: {error}"));
+            }
+        }
+    }
+
+    /// The newest superblock as that of a member in service: the name of its device, where, and the bytes.
+    fn newest_of(&self, member: MemberIx) -> (&str, (DeviceIx, Vec<u8>)) {
+        let newest = &self.superblock;
+        let member_uuid = newest.state.members().nth(member.index()).expect("it was found there").uuid;
+        let device = self.devices[member.index()].as_ref().expect("it was found");
+        let superblock = Superblock { member, member_uuid, ..newest.clone() };
+        (&device.name, (device.ix, superblock.encode().expect("it was read in this form")))
     }
 
     /// Has members that are out of service take part again, in each group that lacks too many others and has enough of them.
@@ -442,8 +459,6 @@ impl Assembly {
             self.remarks.push(format!("{} is {has}, was {had}: truncated; it is left out", device.name));
             return Ok(());
         }
-        self.lags |=
-            own.state.session < newest.state.session && desc.state == MemberState::Online && !is_outdated(own, newest);
         if desc.state != MemberState::Online || is_outdated(own, newest) {
             let member = MemberIx(ix as u16);
             match held_below(member, own, desc) {
@@ -463,6 +478,9 @@ impl Assembly {
                 }
             }
             return Ok(());
+        }
+        if own.generation < newest.generation {
+            self.behind.push(MemberIx(ix as u16));
         }
         match self.devices[ix].replace(device.clone()) {
             Some(first) => Err(ArrayError::Duplicate { first: first.name, second: device.name }),

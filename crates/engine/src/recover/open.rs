@@ -259,7 +259,7 @@ pub(crate) async fn open(
         // Reads that find damage would repair it.
         reactor.shared.set_fault("it was opened for reading only".into());
     } else {
-        assembly.mend_superblocks(rt, |line| options.log.line(&format!("open: {line}"))).await;
+        assembly.settle_superblocks(rt, |line| options.log.line(&format!("open: {line}"))).await;
         keep_garbage(&reactor);
         begin_keeping(&reactor, options);
         forget_remains(&left_with, options);
@@ -267,11 +267,7 @@ pub(crate) async fn open(
             options.log.line(&format!("open: {warning}"));
         }
         reactor.rt.spawn(Guardian::of(&reactor).run());
-        // By force the first superblock to be written has to be that of a session which knows of what is lost.
-        let lags = assembly.lags && !by_force && !state.clean;
-        begin_session(&reactor, gave_up, lags, &mut steps)
-            .await
-            .inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
+        begin_session(&reactor, gave_up, &mut steps).await.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         // The cleaner first: rescued blocks may need space that only it can make.
         reactor.home().space.borrow_mut().recovering = !covered;
         reactor.rt.spawn(Cleaner::of(&reactor).run());
@@ -708,19 +704,9 @@ fn note_absent_fills(reactor: &Reactor) {
 /// Records that the array is open, and which members are not there, before anything else is written.
 ///
 /// Where something was given up, that is no secret to the next opening until a checkpoint has been taken.
-async fn begin_session(
-    reactor: &Rc<Reactor>,
-    gave_up: bool,
-    lags: bool,
-    steps: &mut Steps<'_>,
-) -> Result<(), ArrayError> {
+async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'_>) -> Result<(), ArrayError> {
     let _step = reactor.shared.during("open: session");
     note_absent_fills(reactor);
-    if lags {
-        // Whoever is more than one session behind is taken for an old copy, and the beginning of this one may be cut short too: so all
-        // have a superblock of the one before first.
-        Committer::of(reactor).commit_state().await?;
-    }
     // These left in the session before: should one of them be opened without us, it will have a later one.
     Committer::of(reactor).note_departures();
     for &member in reactor.home().records.readmitted.borrow().iter() {

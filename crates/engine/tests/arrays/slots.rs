@@ -1,10 +1,10 @@
 //! Rot in superblocks: the newest state is found, or the array is not opened.
 
 use cygnus_engine::{Array, ArrayError, CreateOptions, VolumeError, create};
-use cygnus_format::{SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, Superblock, copies_for};
+use cygnus_format::{ArrayState, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, Superblock, copies_for};
 use cygnus_policy::Preset;
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{BLOCK, ByteSize};
+use cygnus_types::{BLOCK, ByteSize, ReactorId};
 
 use crate::common::block;
 use crate::sessions::*;
@@ -70,6 +70,18 @@ impl Written {
         let mut head = vec![0; SUPERBLOCK_AREA as usize];
         self.world.peek(self.disks[disk], 0, &mut head);
         Superblock::newest(&head).unwrap()
+    }
+
+    fn put(&self, disk: usize, superblock: &Superblock) {
+        session(&self.world, &[self.disks[disk]], |rt, devices| async move {
+            let bytes = superblock.encode().unwrap();
+            let mut buf = rt.alloc(bytes.len());
+            buf.bytes_mut().copy_from_slice(&bytes);
+            for at in copies_for(superblock.generation) {
+                rt.write(devices[0].ix, at, buf.full()).await.unwrap();
+            }
+            rt.flush(devices[0].ix).await.unwrap();
+        });
     }
 
     fn spoil(&self, how: How, disk: usize, at: u64) {
@@ -164,6 +176,29 @@ fn members_enough_are_witnesses() {
             array.spoil(How::Flip, 0, copy);
         }
         assert_eq!(array.read(&array.disks, false).unwrap(), (BLOCKS, 0, 0), "{k}+{m}");
+    }
+}
+
+/// The power goes as a session begins that has skipped numbers, as by force, and again as the next one does: members that have none of
+/// their superblocks are no old copies.
+#[test]
+fn two_cut_openings_leave_no_member_behind() {
+    for steps in (400..).step_by(4) {
+        let array = Written::new(4, 1);
+        let newest = array.newest(0);
+        let state = ArrayState { session: newest.state.session + 1025, ..newest.state };
+        array.put(0, &Superblock { generation: newest.generation + 1, state, ..newest });
+        array.world.cut_power_after(Some(steps));
+        let rt = array.world.reactor(ReactorId(0), &array.disks);
+        let opened = rt.run(Array::open(&rt, &array.world.infos(&array.disks), &options())).is_ok();
+        rt.drop_tasks();
+        array.world.cut_power_after(None);
+        array.world.cut_power();
+        array.world.restore_power();
+        assert_eq!(array.read(&array.disks, false).unwrap(), (BLOCKS, 0, 0), "cut after {steps}");
+        if opened {
+            return;
+        }
     }
 }
 

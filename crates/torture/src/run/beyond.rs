@@ -40,7 +40,7 @@ impl Run<'_> {
         let mut by_force = true;
         journal::tell(format!("{} not opened: {refusal}", self.world.now()));
         loop {
-            self.world.cut_power_after(if by_force { cuts.next() } else { None });
+            self.world.cut_power_after(cuts.next());
             let cluster = self.cluster(disks);
             let devices = self.world.infos(disks);
             let opened = Array::open(&cluster, &devices, &self.story.shape, by_force, self.kept());

@@ -62,8 +62,7 @@ impl Run<'_> {
                 foretold = Some(now);
             }
             let by_force = refusal.take().is_some();
-            let cut = by_force.then(|| cuts.next().copied()).flatten();
-            self.world.cut_power_after(cut);
+            self.world.cut_power_after(cuts.next().copied());
             let cluster = self.cluster(disks);
             let devices = self.world.infos(disks);
             let opened = Array::open(&cluster, &devices, &self.story.shape, by_force, self.kept());
