@@ -72,6 +72,12 @@ pub fn random_writes_to(scale: Scale, array: &str, percent: u32) -> String {
     )
 }
 
+/// A trial of [`random_writes`] with samples so many of the paper's seconds apart.
+pub fn sampled(scale: Scale, of: &Trial, seconds: f64) -> Trial {
+    let sample = |seconds| format!("sample = \"{}\"\n", scale.seconds(seconds));
+    Trial { scenario: of.scenario.replacen(&sample(SAMPLE), &sample(seconds), 1), ..of.clone() }
+}
+
 /// The second half: cleaning goes on.
 pub fn settled(outcome: &Outcome) -> &[Sample] {
     &outcome.samples[outcome.samples.len() / 2..]
