@@ -7,6 +7,7 @@ use crate::options::Options;
 use cygnus_engine::{ArrayError, Link, LinkError};
 use cygnus_host::links::{Machine, Proposal, SharedLink};
 use cygnus_policy::Preset;
+use std::path::{Path, PathBuf};
 
 /// What an array's devices share: as declared, and as found if that is wanted. What is found is told, and what is not.
 ///
@@ -18,7 +19,8 @@ pub(crate) fn links<'a>(
     devices: impl Iterator<Item = &'a str>,
     log: &ServerLog,
 ) -> Result<Vec<Link>, ServeError> {
-    let mut links = options.links.clone();
+    let devices: Vec<&str> = devices.collect();
+    let mut links: Vec<Link> = options.links.iter().map(|link| by_names_of(&devices, link)).collect();
     if !options.find_links {
         return Ok(links);
     }
@@ -26,7 +28,7 @@ pub(crate) fn links<'a>(
     if !moves {
         return Err(ArrayError::from(LinkError::Unused("auto".into())).into());
     }
-    let undeclared = devices.filter(|device| !is_declared(device, &options.links));
+    let undeclared = devices.into_iter().filter(|device| !is_declared(device, &links));
     let found = Machine::this().shared_links(undeclared);
     tell(&found, log);
     if let Some(link) = one_for_all(&found).filter(|_| options.links.is_empty()) {
@@ -39,6 +41,19 @@ pub(crate) fn links<'a>(
         times: None,
     }));
     Ok(links)
+}
+
+/// A link whose devices go by the names that the array has for them. They may be given by other paths: those below `/dev/disk/by-id` stay
+/// when the kernel names its devices anew.
+fn by_names_of(devices: &[&str], link: &Link) -> Link {
+    let canonical = |path: &str| Path::new(path).canonicalize().ok();
+    let name = |given: &String| {
+        let is_name = |device: &&&str| **device == given || device.rsplit('/').next() == Some(given);
+        let leads_to = |real: PathBuf| devices.iter().find(|device| canonical(device).is_some_and(|own| own == real));
+        let device = devices.iter().find(is_name).is_none().then(|| canonical(given).and_then(leads_to)).flatten();
+        device.map_or_else(|| given.clone(), |device| String::from(*device))
+    };
+    Link { devices: link.devices.iter().map(name).collect(), ..link.clone() }
 }
 
 /// Whether a device is named in a link, by its path or the last part of that.
@@ -69,6 +84,7 @@ fn tell(found: &Proposal, log: &ServerLog) {
 mod tests {
     use super::*;
     use cygnus_host::links::Hop;
+    use cygnus_host::scratch::Scratch;
 
     #[test]
     fn one_link_for_all_members_is_told_apart_from_several_and_from_unknown_ways() {
@@ -89,6 +105,24 @@ mod tests {
         assert_eq!(found(&[("a", Some("eth0")), ("b", Some("eth0")), ("c", Some("eth1"))]), None);
         let two = [("a", Some("eth0")), ("b", Some("eth0")), ("c", Some("eth1")), ("d", Some("eth1"))];
         assert_eq!(found(&two), None);
+    }
+
+    #[test]
+    fn a_member_may_be_declared_by_any_path_that_leads_to_it() {
+        let scratch = Scratch::new("links");
+        let at = |name: &str| scratch.path().join(name).display().to_string();
+        for (disk, id) in [("sda", "by-id-x"), ("sdb", "by-id-y")] {
+            std::fs::write(at(disk), "").expect("a file");
+            std::os::unix::fs::symlink(at(disk), at(id)).expect("a link");
+        }
+        let devices = [at("sda"), at("sdb")];
+        let devices = [&*devices[0], &*devices[1]];
+        let named = |given: [&str; 3]| {
+            let link = Link { name: "nic0".into(), devices: given.map(String::from).into(), switch: 0, times: None };
+            by_names_of(&devices, &link).devices
+        };
+        let (by_id, gone) = (at("by-id-x"), at("by-id-z"));
+        assert_eq!(named([&by_id, "sdb", &gone]), [devices[0], "sdb", &*gone]);
     }
 
     #[test]

@@ -135,7 +135,8 @@ pub struct ServeArgs {
     /// them, and blocks that a read has brought from them are written anew elsewhere
     #[arg(long)]
     pub autonomics: bool,
-    /// Members that share a link, such as nic0:/dev/sda,/dev/sdb; may be given several times. auto: those that share a controller,
+    /// Members that share a link, such as nic0:/dev/sda,/dev/sdb; may be given several times. Any path that leads to a member does:
+    /// those in /dev/disk/by-id stay when the kernel names devices anew. auto: members that share a controller,
     /// PCIe switch or port, or network interface by what Linux tells, which the log lists. A member in no link has one for itself
     #[arg(long, value_name = "LINK|auto")]
     pub link: Vec<LinkChoice>,
