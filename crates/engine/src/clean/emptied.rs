@@ -92,7 +92,11 @@ impl Emptied {
         self.collect_empty(from);
         let may_end_in_vain =
             self.reactor.shared.segments.any_is_damaged() || self.reactor.home().space.borrow().recovering;
-        if self.is_tight(from.group) || may_end_in_vain && !self.reactor.home().space.borrow().pending.is_empty() {
+        let (goes_first, is_any) = {
+            let space = self.reactor.home().space.borrow();
+            (space.gives_back_first(&self.reactor.shared, from.group), !space.pending.is_empty())
+        };
+        if is_any && (goes_first || may_end_in_vain) || self.is_tight(from.group) {
             self.release_pending().await;
         } else if may_end_in_vain {
             either(progress, self.reactor.rt.sleep(LOOK_AGAIN)).await;

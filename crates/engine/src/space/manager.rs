@@ -206,6 +206,15 @@ impl Space {
         self.free_for_relocation(shared) > 0 && self.emptiest_on(shared, shared.medium(group), 0).is_some()
     }
 
+    /// Whether relocation out of a group would take the last free segment of its medium while victims wait to be given back. These go
+    /// first: after a crash they may hold something again, and then nothing could be moved there any more.
+    pub(crate) fn gives_back_first(&self, shared: &Shared, group: GroupId) -> bool {
+        let medium = shared.medium(group);
+        let on_it = (0..self.free.len()).filter(|&other| shared.medium(group_id(other)) == medium);
+        let is_last = || on_it.map(|other| self.free_in(other)).sum::<u32>() <= 1;
+        (self.releases > 0 || !self.pending.is_empty()) && is_last()
+    }
+
     /// Whether hardly more is free than the next checkpoint needs, and moving one victim.
     pub(crate) fn is_down_to_checkpoint(&self, shared: &Shared) -> bool {
         let checkpoint = checkpoint_segments(&shared.layout, &shared.protections, shared.held.blocks());
@@ -584,6 +593,12 @@ impl Space {
                 to?
             }
             Lane::Cleaning | Lane::Beside if self.free_for_relocation(shared) == 0 => return None,
+            Lane::Cleaning if self.cleaning.is_some_and(|group| self.gives_back_first(shared, group_id(group))) => {
+                return None;
+            }
+            Lane::Beside if self.beside.is_some_and(|group| self.gives_back_first(shared, group_id(group))) => {
+                return None;
+            }
             Lane::Cleaning => match self.cleaning? {
                 group if !self.free[group].is_empty() => group,
                 _ if self.releases > 0 => return None,
