@@ -53,8 +53,10 @@ impl Cleaner {
             space.clogged = false;
             drop(space);
             damage.gives_room();
-            reactor.shared.set_clogged(0);
-            reactor.shared.log("there is room for writes again");
+            if reactor.shared.clogged() > 0 {
+                reactor.shared.set_clogged(0);
+                reactor.shared.log("there is room for writes again");
+            }
         }
     }
 
@@ -74,7 +76,8 @@ impl Cleaner {
         let (reactor, home) = (self.reactor(), self.reactor().home());
         let damaged = reactor.shared.segments.damaged();
         let space = home.space.borrow();
-        if damaged == 0 && !space.recovering || !space.is_starving() || space.releases > 0 {
+        let may_be_told = damaged > 0 || Emptied::of(reactor).is_opening();
+        if !may_be_told || !space.is_starving() || space.releases > 0 {
             return;
         }
         let may_wait = home.checkpoints.rounds.is_running() && space.for_meta(&reactor.shared).is_some();

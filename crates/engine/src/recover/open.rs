@@ -746,6 +746,7 @@ async fn finish_recovery(
     steps.done("rescue", format!("{} blocks of torn stripes written anew", rescued.written));
     steps.report.torn_segments = rescued.torn;
     reactor.home().space.borrow_mut().has_recovered(&reactor.shared);
+    reactor.home().cleaning.damage.gives_room();
     // The cleaner may wait for a segment; those that held rescued blocks can go now.
     reactor.progress.notify();
     let ends_opening = &reactor.home().checkpoints.ends_opening;
@@ -759,6 +760,7 @@ async fn finish_recovery(
         }
         false => fault.into(),
     })?;
+    reactor.home().space.borrow_mut().has_recovered(&reactor.shared);
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
     Ok(())

@@ -149,7 +149,7 @@ impl Space {
         self.free[group].len() as u32
     }
 
-    /// What torn stripes held is safe. Where only that kept cleaning from giving room, it may give some now.
+    /// A step of the opening is done. Where only that was short of room, and nothing is damaged, cleaning may give some now.
     pub(crate) fn has_recovered(&mut self, shared: &Shared) {
         self.recovering = false;
         self.clogged &= shared.segments.any_is_damaged();
