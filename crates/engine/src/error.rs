@@ -655,3 +655,19 @@ pub enum Stale {
     #[error("it is an old copy of a device that was being rebuilt, or was a spare")]
     OldCopy,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_opening_without_room_blames_damage_only_if_there_is_some() {
+        let said = |segments| ArrayError::NoRoomToOpen { what: "for a checkpoint".into(), segments }.to_string();
+        assert!(
+            said(0).contains("no room for a checkpoint, and cleaning gives none. What clients wrote"),
+            "{}",
+            said(0)
+        );
+        assert!(said(1).contains("blocks that cannot be read keep 1 segment."), "{}", said(1));
+    }
+}
