@@ -61,6 +61,12 @@ pub(crate) struct Home {
 }
 
 impl Home {
+    /// Whether the array is being opened still: what torn stripes held is brought to safety, or the checkpoint after that is taken. Nobody
+    /// but cleaning gives room then, and the opening ends with an error if there is none.
+    pub(crate) fn is_opening(&self) -> bool {
+        self.space.borrow().recovering || self.checkpoints.ends_opening.get()
+    }
+
     /// The number of a member that has left with its group is another one's now, with which nothing went wrong yet.
     pub(crate) fn forget_member(&self, member: MemberIx) {
         self.watch.departures.borrow_mut().remove(&member);

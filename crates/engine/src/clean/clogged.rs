@@ -75,8 +75,8 @@ impl Cleaner {
     pub(crate) fn gave_nothing(&self) {
         let (reactor, home) = (self.reactor(), self.reactor().home());
         let damaged = reactor.shared.segments.damaged();
+        let may_be_told = damaged > 0 || home.is_opening();
         let space = home.space.borrow();
-        let may_be_told = damaged > 0 || Emptied::of(reactor).is_opening();
         if !may_be_told || !space.is_starving() || space.releases > 0 {
             return;
         }

@@ -81,13 +81,6 @@ impl Emptied {
         self.reactor.home().space.borrow().evacuation.is_some()
     }
 
-    /// Whether the array is being opened still: what torn stripes held is brought to safety, or the checkpoint after that is taken. Nobody
-    /// else gives room then, and the opening ends with an error if there is none.
-    pub(crate) fn is_opening(&self) -> bool {
-        let home = self.reactor.home();
-        home.space.borrow().recovering || home.checkpoints.ends_opening.get()
-    }
-
     /// Waits for something that may give a relocation room: `progress`, or victims that were emptied. `false`: there is none,
     /// and nothing gives any while damaged segments stay as they are, or the array is being opened.
     pub(crate) async fn room_for_relocation(&self, from: Place, progress: EventWait<'_>) -> bool {
@@ -97,7 +90,7 @@ impl Emptied {
             return true;
         }
         self.collect_empty(from);
-        let may_end_in_vain = self.reactor.shared.segments.any_is_damaged() || self.is_opening();
+        let may_end_in_vain = self.reactor.shared.segments.any_is_damaged() || self.reactor.home().is_opening();
         let (goes_first, is_any) = {
             let space = self.reactor.home().space.borrow();
             (space.gives_back_first(&self.reactor.shared, from.group), !space.pending.is_empty())
