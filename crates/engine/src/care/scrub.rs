@@ -20,7 +20,7 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for};
-use cygnus_types::{BLOCK, Lba, MemberIx, Nanos};
+use cygnus_types::{Lba, MemberIx, Nanos};
 
 use crate::care::report::{LostBlock, ScrubReport};
 use crate::care::seats::Seats;
@@ -28,6 +28,7 @@ use crate::check::checker::Checker;
 use crate::check::findings::FindingKind;
 use crate::check::maps::{Matched, marked_lost, unmatched};
 use crate::check::result::SegmentResult;
+use crate::clean::orphans::{Orphan, Orphans};
 use crate::clean::relocate::{Moved, Mover, Moving};
 use crate::counters::count;
 use crate::durable::checkpoint::Checkpointer;
@@ -35,13 +36,10 @@ use crate::durable::commit::Committer;
 use crate::durable::flush::Flusher;
 use crate::fault::Fault;
 use crate::job::{Job, JobKind, JobState};
-use crate::lsa::Publish;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
 use crate::volume_state::VolumeState;
-use crate::write::summed::Summed;
-use crate::write::writer::Appended;
 
 /// Blocks beyond redundancy that a report lists; more are only counted.
 const LISTED: usize = 1000;
@@ -229,16 +227,17 @@ impl Scrub {
         }
     }
 
-    /// Blocks whose headers are gone: no cleaning would find them, and after a crash no recovery.
+    /// Moves blocks that no header names.
     async fn orphans(&mut self) {
         for orphan in unmatched(&self.reactor, &std::mem::take(&mut self.suspects)) {
             if self.reactor.is_ending() {
                 return;
             }
             self.report.wrong_headers += 1;
-            match self.move_orphan(&orphan.volume, orphan.lba).await {
-                Ok(moved) => self.report.moved += u64::from(moved),
-                Err(()) => self.lose(&orphan.volume, orphan.lba),
+            match Orphans::of(&self.reactor).move_one(&orphan.volume, orphan.lba, &self.moving).await {
+                Orphan::Moved => self.report.moved += 1,
+                Orphan::Stays => {}
+                Orphan::Unreadable => self.lose(&orphan.volume, orphan.lba),
             }
         }
     }
@@ -287,20 +286,6 @@ impl Scrub {
     fn bytes_of_segment(&self, seg: SegIx) -> u64 {
         let shape = self.reactor.shared.segments.shape(seg);
         shape.segment_bytes() * u64::from(shape.width())
-    }
-
-    /// Writes a block anew that only the map knows of; says whether it has moved. An error: it cannot be had.
-    async fn move_orphan(&self, volume: &VolumeState, lba: Lba) -> Result<bool, ()> {
-        let _look = self.reactor.looks.begin();
-        let into = self.reactor.rt.alloc(BLOCK).full();
-        let entry = self.reactor.read_block(volume, lba, &into).await.map_err(drop)?;
-        if !entry.is_mapped() {
-            return Ok(false);
-        }
-        let (from, publish) = (self.reactor.place(entry), Publish::IfStill(entry));
-        let block = Summed::of(into.bytes());
-        let appended = Mover::of(&self.reactor).append_moved(volume, lba, block, publish, from, &self.moving).await;
-        Ok(appended == Some(Appended::Done))
     }
 
     /// How many copies of a member's superblock slots are not what was last written there.

@@ -14,6 +14,7 @@ use crate::clean::evacuate::Evacuator;
 use crate::clean::gained::Gained;
 use crate::clean::haste::Haste;
 use crate::clean::moves;
+use crate::clean::orphans::Orphans;
 use crate::clean::relocate::Moving;
 use crate::clean::sweep::Sweep;
 use crate::clean::through::Through;
@@ -261,7 +262,7 @@ impl Cleaner {
             },
         };
         match through {
-            Through::All => self.note_emptied(group, seg, gain).await,
+            Through::All { unread } => self.note_emptied(group, seg, gain, unread).await,
             Through::Part => {}
             Through::UpTo(lost) => self.leave_damaged(seg, lost),
         }
@@ -270,9 +271,9 @@ impl Cleaner {
     }
 
     /// All of a victim was gone through: it waits to be given back, unless something current is left in it.
-    async fn note_emptied(&self, group: GroupId, seg: SegIx, gain: u32) {
+    async fn note_emptied(&self, group: GroupId, seg: SegIx, gain: u32, unread: u32) {
         let shared = &self.reactor.shared;
-        if Emptied::of(&self.reactor).is_emptied(seg).await {
+        if self.is_emptied_of_all(seg, unread).await {
             shared.segments.set_state(seg, SegState::Pending);
             let mut space = self.reactor.home().space.borrow_mut();
             space.pending.push(seg);
@@ -283,16 +284,27 @@ impl Cleaner {
         } else if !self.reactor.is_ending() {
             shared.segments.set_state(seg, SegState::Damaged);
             let (left, (_, segment)) = (shared.segments.live(seg), shared.segments.locate(seg));
-            let text = format!("{group} {segment}: {} cannot be read; it stays as it is", counted(left, "block"));
+            let text =
+                format!("{group} {segment}: {} cannot be moved out of it; it stays as it is", counted(left, "block"));
             shared.log_repeated("damaged segment", &group.to_string(), text);
         }
+    }
+
+    /// Whether nothing current is left in a victim, once what no header names has been moved too.
+    async fn is_emptied_of_all(&self, seg: SegIx, unread: u32) -> bool {
+        let (emptied, live) = (Emptied::of(&self.reactor), || self.reactor.shared.segments.live(seg));
+        if emptied.is_emptied(seg).await || live() <= unread {
+            return live() == 0;
+        }
+        Orphans::of(&self.reactor).move_out_of(seg, &Moving::orphans()).await;
+        emptied.is_emptied(seg).await
     }
 
     /// Moves what is in a victim only if all of that can be read.
     async fn look_through(&self, seg: SegIx, moving: &Moving) -> Through {
         let sweep = Sweep::of(&self.reactor);
         match sweep.go_through(seg, &Moving::only_looking()).await {
-            Through::All => {
+            Through::All { .. } => {
                 self.reactor.home().cleaning.damage.is_whole();
                 sweep.go_through(seg, moving).await
             }

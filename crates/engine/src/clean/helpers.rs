@@ -51,7 +51,7 @@ impl Cleaner {
             let through = self.clean_by(group, seg, By::Helper(helper)).await;
             // The home reactor may be waiting for room that this gives.
             self.reactor().progress.notify();
-            next = if through == Through::All { self.victim_for_helper(group) } else { None };
+            next = if matches!(through, Through::All { .. }) { self.victim_for_helper(group) } else { None };
         }
         let home = self.reactor().home();
         home.cleaning.helpers.ends(helper);

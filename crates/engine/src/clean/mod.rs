@@ -13,6 +13,7 @@ pub(crate) mod helpers;
 pub(crate) mod helping;
 pub(crate) mod moves;
 pub(crate) mod of_page;
+pub(crate) mod orphans;
 pub(crate) mod relocate;
 pub(crate) mod standing;
 mod stream;

@@ -101,6 +101,11 @@ impl Moving {
         Self { lane: None, patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
     }
 
+    /// Out of a victim that has nothing else in it any more. Others may be at work beside it, so a block that finds no room stays.
+    pub(crate) fn orphans() -> Self {
+        Self { patience: Cell::new(Some(Nanos::secs(1))), ..Self::cleaning() }
+    }
+
     /// Beside the clients' writes, as read repair does, whether or not anything is being cleaned. Without room, as when
     /// the pool is full, the rest is verified all the same.
     pub(crate) fn mending() -> Self {

@@ -27,7 +27,7 @@ impl<'a> Sweep<'a> {
     pub(crate) async fn go_through(&self, seg: SegIx, moving: &Moving) -> Through {
         let _look = self.reactor.looks.begin();
         let (group, segment) = self.reactor.shared.segments.locate(seg);
-        let (mut row, mut life) = (0, None);
+        let (mut row, mut life, mut unread) = (0, None, 0);
         let was_front_end = self.is_front_end(group);
         while self.reactor.shared.segments.live(seg) > 0 {
             let Ok(found) = Scanner::of(self.reactor).stripe_surely_at(group, segment, row, life).await else {
@@ -48,10 +48,11 @@ impl<'a> Sweep<'a> {
             {
                 return Through::UpTo(lost);
             }
+            unread += moved.lost.len() as u32;
             row = stripe.common.end_row();
             life = Some(stripe.common.segment_seq);
         }
-        Through::All
+        Through::All { unread }
     }
 
     /// Whether groups take turns and it is this one's, as far as that is known here.

@@ -6,7 +6,8 @@ use cygnus_types::{Lba, VolumeId};
 /// How far a victim was gone through.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Through {
-    All,
+    /// From the first stripe to the last; this many blocks cannot be read.
+    All { unread: u32 },
     /// The array stops, there is no room, or its group takes the clients' writes now.
     Part,
     /// To a block that cannot be read.

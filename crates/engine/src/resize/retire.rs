@@ -27,6 +27,7 @@ use crate::care::member_state;
 use crate::care::prepare::{Preparer, Released};
 use crate::care::seats::Taken;
 use crate::clean::emptied::Emptied;
+use crate::clean::orphans::Orphans;
 use crate::clean::relocate::{Mover, Moving};
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
@@ -251,7 +252,11 @@ impl Retirement {
             };
             let Some(stripe) = found else {
                 // None but the blocks of a volume that is being deleted is left, or their headers are gone.
-                lost += if Emptied::of(&self.reactor).is_emptied(seg).await { 0 } else { u64::from(table.live(seg)) };
+                if !Emptied::of(&self.reactor).is_emptied(seg).await {
+                    let outcome = Orphans::of(&self.reactor).move_out_of(seg, &Moving::evacuating()).await;
+                    job.advance(outcome.moved * BLOCK as u64);
+                    lost = outcome.unreadable;
+                }
                 break;
             };
             let live = Mover::of(&self.reactor).live_blocks(&stripe).len() as u64 * BLOCK as u64;

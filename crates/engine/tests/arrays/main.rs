@@ -22,6 +22,7 @@ mod media;
 mod mixed;
 mod newer;
 mod orders;
+mod orphans;
 mod pages;
 mod parity_buffer;
 mod passes;

@@ -68,7 +68,7 @@ impl Run<'_> {
         }
         let may_be = |finding: &Finding| match (self.ruined, self.members.any_spoiled()) {
             (true, _) => !matches!(finding.kind.name(), "count" | "unaccounted" | "misplaced"),
-            (false, true) => !NEVER.contains(&finding.kind.name()),
+            (false, true) => !NEVER.contains(&finding.kind.name()) || self.is_of_a_torn_stripe(finding),
             (false, false) => self.is_of_a_torn_stripe(finding),
         };
         match damage.into_iter().find(|finding| !may_be(finding)) {
@@ -77,14 +77,16 @@ impl Run<'_> {
         }
     }
 
-    /// Whether this is about what a torn stripe never got: headers, blocks that nobody uses, and parity. A block that is lost is a finding
-    /// of another kind.
+    /// Whether this is about what a torn stripe never got, one that an opening without room has left blocks in: headers, be they of a
+    /// block that is there, blocks that nobody uses, and parity. A block that is lost is a finding of another kind.
     fn is_of_a_torn_stripe(&self, finding: &Finding) -> bool {
+        use FindingKind::{Data, Header, HeaderLost, Parity};
+        const KINDS: [FindingKind; 4] = [Header, HeaderLost, Data, Parity];
         let geometry = &self.story.shape.geometry;
         let holds = |&(_, segment): &(GroupId, SegmentId), offset: u64| {
             (geometry.device_offset(segment.0, 0)..geometry.device_offset(segment.0 + 1, 0)).contains(&offset)
         };
-        matches!(finding.kind, FindingKind::Header | FindingKind::Data | FindingKind::Parity)
+        KINDS.contains(&finding.kind)
             && finding.offset.is_some_and(|offset| self.torn_segments.iter().any(|torn| holds(torn, offset)))
     }
 
