@@ -32,6 +32,7 @@ mod sparse;
 mod standby;
 mod text;
 mod tier;
+mod tight;
 mod zoned;
 
 use std::ops::Range;

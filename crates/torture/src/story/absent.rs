@@ -16,7 +16,7 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x6162_7365_6E74);
     let may = story.loses_nothing() && story.places_stay() && story.shape.geometry.parity > 0;
     // What only backups make safe is missed most without a member.
-    if !may || tier != Tier::Copies && !tier.has(Tier::Passing, rng.chance(1, ONE_IN)) {
+    if !may || !matches!(tier, Tier::Copies | Tier::Tight) && !tier.has(Tier::Passing, rng.chance(1, ONE_IN)) {
         return;
     }
     let members = story.shape.members() as u64;

@@ -9,7 +9,7 @@ use super::shapes::geometry_of;
 use super::spans::{some_steps, some_time};
 use super::{Admin, Cycle, Drives, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, Tier, What};
 
-const B: u64 = BLOCK as u64;
+pub(super) const B: u64 = BLOCK as u64;
 
 /// How the clients of a run behave.
 #[derive(Clone, Debug)]
@@ -44,6 +44,11 @@ impl Habits {
             pause: Nanos::micros(one_of(&[0, 0, 50, 1000])),
             hot: one_of(&[0, 20, 120]),
         }
+    }
+
+    /// Small writes, and few other requests.
+    pub(super) fn of_small_writes(rng: &mut Rng) -> Self {
+        Self { reads: 10, max_blocks: pick(rng, &[1, 2, 4]), hot: 0, pause: Nanos::ZERO, ..Self::random(rng) }
     }
 
     /// A few blocks at a time, and flushes: what is copied rather than closed.
@@ -306,6 +311,9 @@ impl Story {
         let mut rng = Rng::new(seed);
         let mut shape = Shape::of_seed(seed, &mut rng);
         shape.spread_over_clusters(seed, tier);
+        if tier == Tier::Tight {
+            shape.over_provision_permille = super::tight::OVER_PROVISION;
+        }
         if tier == Tier::All {
             shape.differ(seed);
         }
@@ -346,6 +354,7 @@ impl Story {
         };
         let mut story = draw.story();
         story.narrow(tier);
+        super::tight::draw(&mut story, seed, tier);
         super::sparse::draw(&mut story, seed, tier);
         super::scrubs::draw(&mut story, seed, tier);
         super::growth::draw(&mut story, seed, tier);

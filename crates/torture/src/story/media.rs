@@ -13,6 +13,8 @@ use super::{RequestKind, Shape, Story, Tier};
 const MEDIA: u64 = 0x6d65_6469;
 /// One array in so many of those that can is on two media.
 const MIXED_ONE_IN: u64 = 4;
+/// The same of arrays that are nearly full: the room on one medium is no help on another.
+const TIGHT_ONE_IN: u64 = 2;
 /// Tells the draw of their streams from those of other things.
 const STREAMS: u64 = 0x766f_6c73;
 /// One of these arrays in so many keeps volumes apart; the others keep hot writes apart, as the preset does.
@@ -26,7 +28,8 @@ impl Shape {
         let mut rng = Rng::new(seed ^ MEDIA);
         // Those of preset triple-a stay what they are.
         let stays = matches!(self.preset, Preset::Serial | Preset::TripleA);
-        if stays || !tier.has(Tier::Media, rng.chance(1, MIXED_ONE_IN)) {
+        if stays || !tier.has(Tier::Media, rng.chance(1, if tier == Tier::Tight { TIGHT_ONE_IN } else { MIXED_ONE_IN }))
+        {
             return;
         }
         let groups = [2, 2, 2, 3, 4][rng.below(5) as usize];

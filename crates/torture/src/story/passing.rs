@@ -47,7 +47,7 @@ pub(super) fn draw_outages(story: &mut Story, seed: u64, tier: Tier) {
     let may = story.loses_nothing() && story.salvage.is_empty() && story.cycles.iter().all(may);
     let is_drawn = match tier {
         // In the other half of these, members are absent when the array is opened.
-        Tier::Copies => rng.chance(1, 2),
+        Tier::Copies | Tier::Tight => rng.chance(1, 2),
         _ => tier.has(Tier::Outages, rng.chance(1, OUTAGES_ONE_IN)),
     };
     if !may || !is_drawn {

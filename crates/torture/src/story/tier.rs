@@ -46,6 +46,8 @@ pub enum Tier {
     Zoned,
     /// Hot writes, or volumes, that have segments of their own.
     Streams,
+    /// Arrays that are nearly full, and opened over and over while members are away.
+    Tight,
 }
 
 /// One story about everything in so many is one about rot beyond the promise instead, one about members that take part again by force,
@@ -54,7 +56,7 @@ const APART_ONE_IN: u64 = 12;
 
 impl Tier {
     /// Each of them.
-    pub const ALL: [Tier; 20] = [
+    pub const ALL: [Tier; 21] = [
         Self::All,
         Self::Plain,
         Self::Sparse,
@@ -75,6 +77,7 @@ impl Tier {
         Self::Pages,
         Self::Zoned,
         Self::Streams,
+        Self::Tight,
     ];
 
     /// Its name on a command line.
@@ -100,6 +103,7 @@ impl Tier {
             Self::Pages => "pages",
             Self::Zoned => "zoned",
             Self::Streams => "streams",
+            Self::Tight => "tight",
         }
     }
 
@@ -143,6 +147,9 @@ impl Tier {
                     )
             }
             Self::Streams => of == Self::Streams || by_chance,
+            Self::Tight => {
+                matches!(of, Self::Copies | Self::Media | Self::Pages | Self::Zoned | Self::Streams) && by_chance
+            }
             // Whether streams are apart is drawn in all of them.
             _ => self == of || of == Self::Streams && by_chance,
         }
