@@ -55,3 +55,11 @@ fn seeds_that_once_failed_end_well() {
         assert!(failures.is_empty(), "{} {seed}: {failures:?}", tier.name());
     }
 }
+
+#[test]
+fn what_an_opening_leaves_where_it_was_moves_when_there_is_room() {
+    let told = replay(&Story::about(Tier::Copies, 4_006_202), Plant::Nothing);
+    let at = |words: &str| told.journal.find(words).unwrap_or_else(|| panic!("no '{words}' in:\n{}", told.journal));
+    assert!(at("there is no room to write 2 blocks") < at("2 blocks of torn stripes that had no room have moved"));
+    assert!(told.failure.is_none(), "{:?}", told.failure);
+}

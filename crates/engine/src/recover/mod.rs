@@ -22,6 +22,7 @@ pub(crate) mod rescue;
 pub(crate) mod room;
 pub(crate) mod salvage;
 pub(crate) mod slots;
+pub(crate) mod stays;
 pub(crate) mod tail;
 pub(crate) mod window;
 pub(crate) mod zones;

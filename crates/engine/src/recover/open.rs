@@ -42,6 +42,7 @@ use crate::recover::remains::{RestoreError, Restored, Restorer};
 use crate::recover::replay::{Replayed, Replayer};
 use crate::recover::rescue::rescue;
 use crate::recover::room::maps_fit;
+use crate::recover::stays::{Stay, move_when_there_is_room};
 use crate::recover::zones::few_active_zones;
 use crate::resize::retire::Retirement;
 use crate::shared::{Shared, SharedParts};
@@ -274,7 +275,7 @@ pub(crate) async fn open(
         let rescues = std::mem::take(&mut replayed.rescues);
         let finished = finish_recovery(&reactor, covered, rescues, given_up.len() > 0, &mut steps).await;
         reactor.shared.set_ending(finished.is_err());
-        finished.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
+        let stays = finished.inspect_err(|_| Guardian::of(&reactor).end_guardian())?;
         if gave_up {
             GivingUp::of(&reactor).clear_spoiled(&replayed.lost).await;
         }
@@ -282,6 +283,9 @@ pub(crate) async fn open(
         reactor.home().places.arrivals.borrow_mut().extend(assembly.returning);
         reactor.rt.spawn(Rebuilder::of(&reactor).run());
         reactor.rt.spawn(Demoter::of(&reactor).run());
+        if !stays.is_empty() {
+            reactor.rt.spawn(move_when_there_is_room(reactor.clone(), stays));
+        }
         let geometry = *reactor.shared.layout.geometry();
         let released = |device: DeviceInfo| {
             let segments = crate::recover::create::segments_on(std::slice::from_ref(&device), &geometry);
@@ -730,16 +734,17 @@ async fn begin_session(reactor: &Rc<Reactor>, gave_up: bool, steps: &mut Steps<'
     Ok(())
 }
 
-/// What torn stripes held is written anew, and a checkpoint taken, so that no later recovery meets those stripes again.
+/// What torn stripes held is written anew, and a checkpoint taken, so that no later recovery meets those stripes again. Returns what has
+/// found no room.
 async fn finish_recovery(
     reactor: &Rc<Reactor>,
     covered: bool,
     rescues: Vec<Rescue>,
     keeps_lost: bool,
     steps: &mut Steps<'_>,
-) -> Result<(), ArrayError> {
+) -> Result<Vec<Stay>, ArrayError> {
     if covered {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let _step = reactor.shared.during("open: rescue");
     let rescued = rescue(reactor, rescues, keeps_lost).await?;
@@ -763,5 +768,5 @@ async fn finish_recovery(
     reactor.home().space.borrow_mut().has_recovered(&reactor.shared);
     reactor.shared.since_checkpoint.store(0, Ordering::Relaxed);
     steps.done("bound", "checkpoint taken".into());
-    Ok(())
+    Ok(rescued.stay)
 }

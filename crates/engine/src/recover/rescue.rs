@@ -11,6 +11,7 @@ use crate::reactor::Reactor;
 use crate::recover::apply::Rescue;
 use crate::recover::origins::Origins;
 use crate::recover::progress::Progress;
+use crate::recover::stays::Stay;
 use crate::volume_state::VolumeState;
 use crate::write::lane::Lane;
 use crate::write::streams;
@@ -23,7 +24,7 @@ pub(super) struct Rescued {
     /// Blocks written anew.
     pub written: usize,
     /// Blocks that are where they were found, for want of room.
-    pub stay: usize,
+    pub stay: Vec<Stay>,
     /// Segments that have these.
     pub torn: BTreeSet<(GroupId, SegmentId)>,
 }
@@ -57,7 +58,7 @@ pub(super) async fn rescue(
         if !is_short && rewrite(reactor, &rescue, Wait::WhileRoomMayCome).await? {
             rescued.written += 1;
         } else if origins.keep_where_found(&rescue).await {
-            rescued.stay += 1;
+            rescued.stay.push(Stay { volume: rescue.volume, lba: rescue.lba, at: rescue.at });
             rescued.torn.insert(reactor.shared.segments.locate(rescue.from));
         } else {
             stuck.push(rescue);
@@ -70,11 +71,10 @@ pub(super) async fn rescue(
         rescued.written += 1;
         done(&rescue);
     }
-    if rescued.stay > 0 {
+    if !rescued.stay.is_empty() {
         reactor.shared.log(format!(
-            "open: there is no room to write {} of torn stripes anew: without redundancy until cleaning or a scrub moves what is \
-             there",
-            counted(rescued.stay, "block")
+            "open: there is no room to write {} of torn stripes anew: with less redundancy than others, or none, until there is",
+            counted(rescued.stay.len(), "block")
         ));
     }
     Ok(rescued)
