@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -33,13 +33,28 @@ pub enum ListenError {
     #[error("{}: exists and is not a socket; remove it or choose another path", .0.display())]
     NotASocket(PathBuf),
     /// The operating system refuses.
-    #[error("{address}: cannot listen: {source}")]
+    #[error("{address}: cannot listen: {source}{}", hint(source))]
     Io {
         /// Where it should have listened.
         address: ListenAddress,
         /// What the system said.
         source: io::Error,
     },
+}
+
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::PermissionDenied => {
+            ": run as another user, choose another directory (--state DIR for a socket in it), or a port from 1024 on"
+        }
+        ErrorKind::NotFound | ErrorKind::NotADirectory => ": make that directory first, or choose another one",
+        ErrorKind::ReadOnlyFilesystem => ": choose another directory (--state DIR for a socket in it)",
+        ErrorKind::AddrInUse => ": stop the program that listens there, or choose another port",
+        ErrorKind::AddrNotAvailable => {
+            ": no network interface of this machine has this address; choose one that it has"
+        }
+        _ => "",
+    }
 }
 
 impl FromStr for ListenAddress {
