@@ -9,7 +9,7 @@ use super::shapes::geometry_of;
 use super::spans::{some_steps, some_time};
 use super::{Admin, Cycle, Drives, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, Tier, What};
 
-pub(super) const B: u64 = BLOCK as u64;
+const B: u64 = BLOCK as u64;
 
 /// How the clients of a run behave.
 #[derive(Clone, Debug)]

@@ -28,8 +28,8 @@ impl Shape {
         let mut rng = Rng::new(seed ^ MEDIA);
         // Those of preset triple-a stay what they are.
         let stays = matches!(self.preset, Preset::Serial | Preset::TripleA);
-        if stays || !tier.has(Tier::Media, rng.chance(1, if tier == Tier::Tight { TIGHT_ONE_IN } else { MIXED_ONE_IN }))
-        {
+        let one_in = if tier == Tier::Tight { TIGHT_ONE_IN } else { MIXED_ONE_IN };
+        if stays || !tier.has(Tier::Media, rng.chance(1, one_in)) {
             return;
         }
         let groups = [2, 2, 2, 3, 4][rng.below(5) as usize];

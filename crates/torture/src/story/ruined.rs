@@ -22,9 +22,7 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let mut rng = Rng::new(seed ^ 0x7275_696E);
     let blocks = (crate::array::usable_blocks(&story.shape) * (160 + rng.below(97)) / 256).max(1);
     story.volumes = vec![("v0".into(), blocks)];
-    let fill = |at: u64| request(RequestKind::Write, at, FILL.min(blocks - at));
-    let fill = script((0..blocks).step_by(FILL as usize).map(fill).collect());
-    let filled = Cycle { clients: vec![fill], ending: Ending::Clean(None), ..Cycle::default() };
+    let filled = Cycle { clients: vec![script(fill(blocks))], ending: Ending::Clean(None), ..Cycle::default() };
     let columns = usize::from(story.shape.parities().1) + 1;
     let apart = (blocks / RUINS).max(1) + rng.below(8);
     let ruins = (rng.below(apart)..blocks).step_by(apart as usize);
@@ -33,6 +31,12 @@ pub(super) fn draw(story: &mut Story, seed: u64, tier: Tier) {
     let ruined = Cycle { ruins, clients: vec![script(some_requests(&mut rng, blocks))], ending, ..Cycle::default() };
     let after = Cycle { clients: vec![script(some_requests(&mut rng, blocks))], ..Cycle::default() };
     story.cycles = vec![filled, ruined, after];
+}
+
+/// Requests that write all of a volume once.
+pub(super) fn fill(blocks: u64) -> Vec<Request> {
+    let whole = |at: u64| request(RequestKind::Write, at, FILL.min(blocks - at));
+    (0..blocks).step_by(FILL as usize).map(whole).collect()
 }
 
 fn script(requests: Vec<Request>) -> Script {

@@ -4,13 +4,12 @@
 use cygnus_runtime::Rng;
 
 use super::draw::Habits;
+use super::ruined::fill;
 use super::spans::{some_steps, some_time};
-use super::{Cycle, Ending, Request, RequestKind, Script, Story, Tier};
+use super::{Cycle, Ending, Script, Story, Tier};
 
 /// Of 1000, what these arrays keep free; the least that other stories have.
 pub(super) const OVER_PROVISION: u16 = 50;
-/// Blocks of the requests that fill a volume.
-const FILL: u64 = 16;
 /// Sessions after the one that fills the volumes, at most.
 const CYCLES: u64 = 5;
 /// Openings in a row that are cut short, less one.
@@ -61,15 +60,4 @@ fn ending(rng: &mut Rng) -> Ending {
         1 => Ending::Kill(some_time(rng), rng.chance(1, 2)),
         _ => Ending::PowerCut(rng.chance(7, 8).then(|| some_steps(rng))),
     }
-}
-
-fn fill(blocks: u64) -> Vec<Request> {
-    let whole = |first: u64| Request {
-        kind: RequestKind::Write,
-        offset: first * super::draw::B,
-        len: FILL.min(blocks - first) * super::draw::B,
-        fua: false,
-        pause: cygnus_types::Nanos::ZERO,
-    };
-    (0..blocks).step_by(FILL as usize).map(whole).collect()
 }
