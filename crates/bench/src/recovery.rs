@@ -1,5 +1,6 @@
 //! What opening costs after a clean stop and after a crash, and what the map costs in memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cygnus_engine::{Array, CreateOptions, OpenOptions, RecoveryReport, Volume, VolumeError, create};
@@ -18,6 +19,10 @@ const TIB: f64 = (1u64 << 40) as f64;
 const DEVICES: usize = 5;
 /// Data for the memory measurement, on null devices: enough for the map to stand out.
 const MAPPED: u64 = 32 << 30;
+/// Of that, what comes before memory is looked at.
+const FIRST: u64 = 4 << 30;
+/// Bytes between flushes where memory is measured.
+const FLUSHED: u64 = 256 << 20;
 /// Bytes of one write.
 const PIECE: u64 = 1 << 20;
 
@@ -54,7 +59,7 @@ pub fn run_recovery(device: ByteSize, progress: impl Fn(&str)) -> Result<Vec<Fig
     session(&devices, async |reactor| {
         make(reactor, size).await?;
         let (array, volume) = open(reactor).await?;
-        write(&reactor.rt, &volume, size).await?;
+        write(&reactor.rt, &volume, 0..size).await?;
         Ok(array.close().await?)
     })?;
     progress("opening after a clean stop, then a crash");
@@ -62,7 +67,7 @@ pub fn run_recovery(device: ByteSize, progress: impl Fn(&str)) -> Result<Vec<Fig
     let clean = session(&devices, async |reactor| {
         let (array, volume) = open(reactor).await?;
         array.checkpoint().await?;
-        write(&reactor.rt, &volume, after).await?;
+        write(&reactor.rt, &volume, 0..after).await?;
         volume.flush().await?;
         Ok(array.recovery().clone())
         // And no close: to the devices this is a crash.
@@ -115,11 +120,11 @@ fn map_memory() -> Result<f64, BenchError> {
     session(&devices, async |reactor| {
         make(reactor, MAPPED).await?;
         let (_array, volume) = open(reactor).await?;
-        // The buffers come first, so that only the map is left to grow.
-        write(&reactor.rt, &volume, 1 << 30).await?;
+        // The buffers come first, and flushes keep the records of what was written small, so that only the map is left to grow.
+        write_and_flush(&reactor.rt, &volume, 0..FIRST).await?;
         let before = resident()?;
-        write(&reactor.rt, &volume, MAPPED).await?;
-        Ok((resident()? - before) * MAPPED as f64 / (MAPPED - (1 << 30)) as f64)
+        write_and_flush(&reactor.rt, &volume, FIRST..MAPPED).await?;
+        Ok((resident()? - before) * MAPPED as f64 / (MAPPED - FIRST) as f64)
     })
 }
 
@@ -152,11 +157,20 @@ async fn open(reactor: &Reactor) -> Result<(Array, Volume), BenchError> {
     Ok((array, volume))
 }
 
-async fn write(rt: &Runtime, volume: &Volume, until: u64) -> Result<(), VolumeError> {
+async fn write(rt: &Runtime, volume: &Volume, range: Range<u64>) -> Result<(), VolumeError> {
     let piece = rt.alloc(PIECE as usize).full();
     piece.zero(0..piece.len());
-    for at in (0..until).step_by(PIECE as usize) {
+    for at in range.step_by(PIECE as usize) {
         volume.write(at, piece.clone()).await?;
+    }
+    Ok(())
+}
+
+/// Writes, with a flush behind every [`FLUSHED`] bytes.
+async fn write_and_flush(rt: &Runtime, volume: &Volume, range: Range<u64>) -> Result<(), VolumeError> {
+    for at in range.step_by(FLUSHED as usize) {
+        write(rt, volume, at..at + FLUSHED).await?;
+        volume.flush().await?;
     }
     Ok(())
 }
