@@ -20,7 +20,7 @@ use crate::report::{EngineReport, Row};
 /// Blocks of request memory, used in turn.
 const RING: usize = 128;
 
-/// Fresh arrays that a row is measured on. Writes of 256 KiB to the first one of a process took a third longer in three runs of four, by
+/// Fresh arrays that a row is measured on. Writes of 256 KiB to the first one of a process took a third longer in two runs of three, by
 /// old programs and new ones.
 const ROUNDS: usize = 5;
 
