@@ -21,13 +21,16 @@ const LOOKS: usize = 1024;
 /// Largest piece of zeros written at a time.
 const ZEROS: usize = 64 << 10;
 
-/// A handle to a volume on one reactor. Cheap to clone.
+/// A handle to a volume on one reactor. Cheap to clone, which no other reactor notices.
 #[derive(Clone)]
-pub struct Volume {
+pub struct Volume(Rc<Handle>);
+
+/// What all clones of a handle share.
+struct Handle {
     reactor: Rc<Reactor>,
     state: Arc<VolumeState>,
     /// Of the blocks lost, those that flushes of this handle, and of its clones, have told of.
-    told: Rc<Cell<u64>>,
+    told: Cell<u64>,
     /// The volume's level when this handle was made.
     level: Acknowledged,
 }
@@ -88,44 +91,44 @@ fn is_aligned(offset: u64, len: u64) -> bool {
 
 impl Volume {
     pub(crate) fn new(reactor: Rc<Reactor>, state: Arc<VolumeState>) -> Self {
-        let (told, level) = (Rc::new(Cell::new(state.told())), state.acknowledged());
-        Self { reactor, state, told, level }
+        let (told, level) = (Cell::new(state.told()), state.acknowledged());
+        Self(Rc::new(Handle { reactor, state, told, level }))
     }
 
     pub(crate) fn state(&self) -> &VolumeState {
-        &self.state
+        &self.0.state
     }
 
     /// Identifier, unique for the life of the array.
     pub fn id(&self) -> VolumeId {
-        self.state.id
+        self.0.state.id
     }
 
     /// Name.
     pub fn name(&self) -> &str {
-        &self.state.name
+        &self.0.state.name
     }
 
     /// Size in bytes; changes when the volume is resized.
     pub fn size(&self) -> u64 {
-        self.state.size().0
+        self.0.state.size().0
     }
 
     /// Bytes for which the map has one entry.
     pub fn page(&self) -> ByteSize {
-        self.state.paging.page()
+        self.0.state.paging.page()
     }
 
     /// Whether the volume was deleted or the array closed.
     pub fn is_gone(&self) -> bool {
-        self.state.is_gone() || self.reactor.shared.is_closed()
+        self.0.state.is_gone() || self.0.reactor.shared.is_closed()
     }
 
     /// Where a write is when it is answered. Whoever was told that nothing need be flushed is never told otherwise: a handle that
     /// was made while the volume's level was [`Acknowledged::Durable`] keeps it.
     #[inline]
     pub fn acknowledged(&self) -> Acknowledged {
-        if self.level == Acknowledged::Durable { self.level } else { self.state.acknowledged() }
+        if self.0.level == Acknowledged::Durable { self.0.level } else { self.0.state.acknowledged() }
     }
 
     /// What a request that comes now must wait for before it is answered, once it has been taken: see [`Volume::answerable`].
@@ -133,7 +136,7 @@ impl Volume {
     pub fn terms(&self) -> Option<Terms> {
         match self.acknowledged() {
             Acknowledged::Memory => None,
-            level => Some(Terms { level, lost: self.state.lost() }),
+            level => Some(Terms { level, lost: self.0.state.lost() }),
         }
     }
 
@@ -143,10 +146,10 @@ impl Volume {
     /// As [`Volume::flush`]; [`VolumeError::Lost`] is told to each whose blocks may be among those lost.
     pub fn answerable(&self, terms: Terms) -> Work<'_, Result<(), VolumeError>> {
         Box::pin(async move {
-            Answerer::of(&self.reactor).until(terms.level).await?;
-            match self.state.lost().saturating_sub(terms.lost) {
+            Answerer::of(&self.0.reactor).until(terms.level).await?;
+            match self.0.state.lost().saturating_sub(terms.lost) {
                 0 => Ok(()),
-                blocks => Err(VolumeError::Lost { volume: self.state.name.clone(), blocks }),
+                blocks => Err(VolumeError::Lost { volume: self.0.state.name.clone(), blocks }),
             }
         })
     }
@@ -155,7 +158,7 @@ impl Volume {
         if self.is_gone() {
             return Err(VolumeError::Gone);
         }
-        let size = self.state.size();
+        let size = self.0.state.size();
         match offset.checked_add(len) {
             Some(end) if end <= size.0 => Ok(()),
             end => Err(VolumeError::OutOfRange { offset, end: end.unwrap_or(u64::MAX), size }),
@@ -166,7 +169,7 @@ impl Volume {
     #[inline]
     pub fn announce(&self, offset: u64) {
         if offset < self.size() {
-            self.state.controller.announce(Lba::containing(offset));
+            self.0.state.controller.announce(Lba::containing(offset));
         }
     }
 
@@ -175,23 +178,26 @@ impl Volume {
     ///
     /// # Errors
     /// [`VolumeError::Unreadable`] names the first block that could not be delivered.
-    pub async fn read(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError> {
-        self.check(offset, into.len() as u64)?;
-        if is_aligned(offset, into.len() as u64) && into.is_block_aligned() {
-            return self.reactor.read_blocks(&self.state, Lba::containing(offset), into).await;
+    #[expect(clippy::manual_async_fn, reason = "the future of an async fn has room for its arguments twice")]
+    pub fn read(&self, offset: u64, into: BufSlice) -> impl Future<Output = Result<BufSlice, VolumeError>> {
+        async move {
+            self.check(offset, into.len() as u64)?;
+            if is_aligned(offset, into.len() as u64) && into.is_block_aligned() {
+                return self.0.reactor.read_blocks(&self.0.state, Lba::containing(offset), into).await;
+            }
+            if into.is_empty() {
+                return Ok(into);
+            }
+            // What is rare is boxed, so that the future of each read stays small.
+            Box::pin(self.read_unaligned(offset, into)).await
         }
-        if into.is_empty() {
-            return Ok(into);
-        }
-        // What is rare is boxed, so that the future of each read stays small.
-        Box::pin(self.read_unaligned(offset, into)).await
     }
 
     async fn read_unaligned(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError> {
         let first = Lba::containing(offset);
         let blocks = (offset + into.len() as u64).div_ceil(BLOCK as u64) - first.0;
-        let bounce = self.reactor.rt.alloc(blocks as usize * BLOCK).full();
-        let bounce = self.reactor.read_blocks(&self.state, first, bounce).await?;
+        let bounce = self.0.reactor.rt.alloc(blocks as usize * BLOCK).full();
+        let bounce = self.0.reactor.read_blocks(&self.0.state, first, bounce).await?;
         let skip = (offset - first.byte_offset()) as usize;
         into.copy_from(0, &bounce.bytes()[skip..skip + into.len()]);
         Ok(into)
@@ -204,7 +210,7 @@ impl Volume {
         let len = data.len() as u64;
         is_aligned(offset, len)
             && self.check(offset, len).is_ok()
-            && self.reactor.try_write_blocks(&self.state, Lba::containing(offset), data)
+            && self.0.reactor.try_write_blocks(&self.0.state, Lba::containing(offset), data)
     }
 
     /// Writes `data` at `offset`. Durable after the next [`Volume::flush`] that begins after this has ended; to be answered as
@@ -221,13 +227,13 @@ impl Volume {
             let cut = cut(offset, data.len() as u64);
             let mut at = 0;
             if let Some((lba, within, len)) = cut.head {
-                self.reactor.write_partial(&self.state, lba, within, &data[..len]).await?;
+                self.0.reactor.write_partial(&self.0.state, lba, within, &data[..len]).await?;
                 at = len;
             }
             let whole = cut.blocks as usize * BLOCK;
-            self.reactor.write_blocks(&self.state, cut.first, &data[at..at + whole]).await?;
+            self.0.reactor.write_blocks(&self.0.state, cut.first, &data[at..at + whole]).await?;
             if let Some((lba, _)) = cut.tail {
-                self.reactor.write_partial(&self.state, lba, 0, &data[at + whole..]).await?;
+                self.0.reactor.write_partial(&self.0.state, lba, 0, &data[at + whole..]).await?;
             }
             Ok(())
         })
@@ -240,15 +246,15 @@ impl Volume {
     /// clone, when blocks of this volume were lost before they were durable. All else that was acknowledged is durable then.
     pub fn flush(&self) -> Work<'_, Result<(), VolumeError>> {
         Box::pin(async move {
-            count(&self.reactor.shared.totals.flushes, 1);
-            let awaited = self.reactor.shared.clients.of(self.reactor.rt.id()).awaits(Answer::Flush);
-            self.reactor.flush().await?;
+            count(&self.0.reactor.shared.totals.flushes, 1);
+            let awaited = self.0.reactor.shared.clients.of(self.0.reactor.rt.id()).awaits(Answer::Flush);
+            self.0.reactor.flush().await?;
             drop(awaited);
-            let (lost, told) = (self.state.lost(), self.told.get());
+            let (lost, told) = (self.0.state.lost(), self.0.told.get());
             if lost > told {
-                self.told.set(lost);
-                self.state.tell_lost(lost);
-                return Err(VolumeError::Lost { volume: self.state.name.clone(), blocks: lost - told });
+                self.0.told.set(lost);
+                self.0.state.tell_lost(lost);
+                return Err(VolumeError::Lost { volume: self.0.state.name.clone(), blocks: lost - told });
             }
             Ok(())
         })
@@ -263,7 +269,7 @@ impl Volume {
         Box::pin(async move {
             self.check(offset, len)?;
             let (first, blocks) = self.whole_pages(offset, len);
-            self.reactor.discard_blocks(&self.state, first, blocks).await
+            self.0.reactor.discard_blocks(&self.0.state, first, blocks).await
         })
     }
 
@@ -277,7 +283,7 @@ impl Volume {
             let cut = cut(offset, len);
             let zeros = [0; BLOCK];
             if let Some((lba, within, len)) = cut.head {
-                self.reactor.write_partial(&self.state, lba, within, &zeros[..len]).await?;
+                self.0.reactor.write_partial(&self.0.state, lba, within, &zeros[..len]).await?;
             }
             if allocate {
                 self.allocate_zeros(cut.first, cut.blocks).await?;
@@ -285,11 +291,11 @@ impl Volume {
                 let (first, blocks) = self.whole_pages(offset, len);
                 let (end, past) = (cut.first.plus(cut.blocks), first.plus(blocks));
                 self.allocate_zeros(cut.first, first.0.min(end.0) - cut.first.0).await?;
-                self.reactor.discard_blocks(&self.state, first, blocks).await?;
+                self.0.reactor.discard_blocks(&self.0.state, first, blocks).await?;
                 self.allocate_zeros(past, end.0.saturating_sub(past.0)).await?;
             }
             if let Some((lba, len)) = cut.tail {
-                self.reactor.write_partial(&self.state, lba, 0, &zeros[..len]).await?;
+                self.0.reactor.write_partial(&self.0.state, lba, 0, &zeros[..len]).await?;
             }
             Ok(())
         })
@@ -298,9 +304,9 @@ impl Volume {
     /// The whole pages within a range, blocks where the volume is not mapped by pages: the first block, and how many. With none, it is
     /// the end of the range's whole blocks.
     fn whole_pages(&self, offset: u64, len: u64) -> (Lba, u64) {
-        let (page, cut) = (self.state.controller.page_blocks(), cut(offset, len));
+        let (page, cut) = (self.0.state.controller.page_blocks(), cut(offset, len));
         let end = cut.first.plus(cut.blocks);
-        let (first, past) = (cut.first.0.next_multiple_of(page), self.state.controller.page_of(end));
+        let (first, past) = (cut.first.0.next_multiple_of(page), self.0.state.controller.page_of(end));
         if first < past.0 { (Lba(first), past.0 - first) } else { (end, 0) }
     }
 
@@ -309,9 +315,9 @@ impl Volume {
         let mut at = 0;
         while at < blocks {
             let n = (blocks - at).min((ZEROS / BLOCK) as u64);
-            self.reactor.write_blocks(&self.state, first.plus(at), &zeros[..n as usize * BLOCK]).await?;
+            self.0.reactor.write_blocks(&self.0.state, first.plus(at), &zeros[..n as usize * BLOCK]).await?;
             at += n;
-            self.reactor.rt.yield_now().await;
+            self.0.reactor.rt.yield_now().await;
         }
         Ok(())
     }
@@ -320,7 +326,7 @@ impl Volume {
     /// blocks only that it takes no time worth mentioning.
     pub fn extents(&self, offset: u64, len: u64, most: usize) -> Vec<Extent> {
         let end = (offset + len).min(self.size());
-        if self.state.controller.is_in_doubt() && offset < end {
+        if self.0.state.controller.is_in_doubt() && offset < end {
             // What nobody knows is no hole.
             return vec![Extent { len: end - offset, mapped: true }];
         }
@@ -328,7 +334,7 @@ impl Volume {
         let (mut from, past) = (Lba::containing(offset), Lba(end.div_ceil(BLOCK as u64)));
         let mut mapped = Vec::new();
         let mut looks = LOOKS;
-        while let Some(next) = self.state.controller.next_known(from, past, &mut mapped) {
+        while let Some(next) = self.0.state.controller.next_known(from, past, &mut mapped) {
             looks = looks.saturating_sub(mapped.len().max(1));
             for (lba, _) in mapped.drain(..) {
                 // What lies before it is a hole.
@@ -349,7 +355,7 @@ impl Volume {
 
     /// Bytes of data that the volume holds.
     pub fn mapped(&self) -> ByteSize {
-        ByteSize(self.state.controller.held() * BLOCK as u64)
+        ByteSize(self.0.state.controller.held() * BLOCK as u64)
     }
 }
 

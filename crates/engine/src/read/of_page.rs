@@ -222,11 +222,11 @@ pub(crate) async fn read_blocks(
     let begins_within = first < lba && (lba.0..end.0.min(first.0 + blocks)).any(is_of_page);
     let ends_within = end < past && (lba.0.max(past.0 - blocks)..end.0).any(is_of_page);
     if !begins_within && !ends_within {
-        return Runs::read(reactor, volume, lba, into).await;
+        return Runs { reactor, volume, lba, into }.read().await;
     }
     let (from, to) = (if begins_within { first } else { lba }, if ends_within { past } else { end });
-    let whole = reactor.rt.alloc((to.0 - from.0) as usize * BLOCK).full();
-    let whole = match Runs::read(reactor, volume, from, whole.slice(0..(to.0 - from.0) as usize * BLOCK)).await {
+    let whole = reactor.rt.alloc((to.0 - from.0) as usize * BLOCK);
+    let whole = match (Runs { reactor, volume, lba: from, into: whole.full() }).read().await {
         Ok(whole) => whole,
         Err(VolumeError::Unreadable { .. } | VolumeError::Unknown { .. }) => {
             // It need not be one that was asked for.

@@ -29,21 +29,24 @@ use crate::write::writer::Appended;
 impl Reactor {
     /// Reads whole blocks from `lba` on into `into`, whose memory is block-aligned. Gives back where they are: in other
     /// memory, if a slow device still has hold of part of `into`.
-    pub(crate) async fn read_blocks(
+    #[expect(clippy::manual_async_fn, reason = "the future of an async fn has room for its arguments twice")]
+    pub(crate) fn read_blocks(
         self: &Rc<Self>,
         volume: &VolumeState,
         lba: Lba,
         into: BufSlice,
-    ) -> Result<BufSlice, VolumeError> {
-        let _look = self.looks.begin();
-        self.shared.clients.of(self.rt.id()).asked_for(into.len() / BLOCK);
-        if let Some(promoter) = Promoter::of(self, volume) {
-            promoter.is_read(volume, lba, (into.len() / BLOCK) as u64);
+    ) -> impl Future<Output = Result<BufSlice, VolumeError>> {
+        async move {
+            let _look = self.looks.begin();
+            self.shared.clients.of(self.rt.id()).asked_for(into.len() / BLOCK);
+            if let Some(promoter) = Promoter::of(self, volume) {
+                promoter.is_read(volume, lba, (into.len() / BLOCK) as u64);
+            }
+            if volume.paging.is_by_pages() {
+                return Box::pin(of_page::read_blocks(self, volume, lba, into)).await;
+            }
+            Runs { reactor: self, volume, lba, into }.read().await
         }
-        if volume.paging.is_by_pages() {
-            return Box::pin(of_page::read_blocks(self, volume, lba, into)).await;
-        }
-        Runs::read(self, volume, lba, into).await
     }
 
     /// Where a mapped block lies.

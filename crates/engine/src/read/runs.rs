@@ -79,35 +79,32 @@ pub(super) struct Runs<'a> {
     pub reactor: &'a Rc<Reactor>,
     pub volume: &'a VolumeState,
     pub lba: Lba,
-    pub into: &'a BufSlice,
+    pub into: BufSlice,
 }
 
 impl Runs<'_> {
-    /// Reads blocks of a volume into `into`, or into other memory, which is given back: see [`Reactor::read_blocks`].
-    pub(super) async fn read(
-        reactor: &Rc<Reactor>,
-        volume: &VolumeState,
-        lba: Lba,
-        into: BufSlice,
-    ) -> Result<BufSlice, VolumeError> {
-        let runs = Runs { reactor, volume, lba, into: &into };
-        let (mut earlier, mut last) = (Vec::new(), None);
-        runs.start(&mut earlier, &mut last)?;
-        let Some(last) = &mut last else { return Ok(into) };
-        let begun = reactor.rt.now();
-        let mut elsewhere = Vec::new();
-        if !earlier.is_empty() {
-            elsewhere = Box::pin(runs.finish_all(earlier)).await?;
+    /// Reads the blocks into the memory that they are meant for, or into other memory, which is given back: see
+    /// [`Reactor::read_blocks`].
+    #[expect(clippy::manual_async_fn, reason = "the future of an async fn has room for its arguments twice")]
+    pub(super) fn read(self) -> impl Future<Output = Result<BufSlice, VolumeError>> {
+        async move {
+            let (mut earlier, mut last) = (Vec::new(), None);
+            self.start(&mut earlier, &mut last)?;
+            let Some(last) = &mut last else { return Ok(self.into) };
+            let begun = self.reactor.rt.now();
+            let elsewhere = match earlier.is_empty() {
+                true => self.finish(last).await?.into_iter().collect(),
+                false => Box::pin(self.finish_all(earlier, last)).await?,
+            };
+            self.reactor.shared.clients.of(self.reactor.rt.id()).waited(self.reactor.rt.now().since(begun));
+            Ok(if elsewhere.is_empty() { self.into } else { self.gathered(&elsewhere) })
         }
-        elsewhere.extend(runs.finish(last).await?);
-        reactor.shared.clients.of(reactor.rt.id()).waited(reactor.rt.now().since(begun));
-        Ok(if elsewhere.is_empty() { into } else { runs.gathered(&elsewhere) })
     }
 
     /// Puts what is in memory where it belongs, and begins to read all else: all runs, and the last one, if there is any.
     // Into what the caller has of them: they are large, and most reads are of one.
     fn start(&self, reads: &mut Vec<Reading>, last: &mut Option<Reading>) -> Result<(), VolumeError> {
-        let Runs { reactor, volume, lba, into } = *self;
+        let Runs { reactor, volume, lba, ref into } = *self;
         let mut open_run: Option<Run> = None;
         for index in 0..into.len() / BLOCK {
             let entry = volume.controller.locate(lba.plus(index as u64));
@@ -205,17 +202,18 @@ impl Runs<'_> {
         None
     }
 
-    /// Ends several.
-    pub(super) async fn finish_all(&self, reads: Vec<Reading>) -> Result<Vec<Elsewhere>, VolumeError> {
+    /// Ends several, the last one too.
+    async fn finish_all(&self, earlier: Vec<Reading>, last: &mut Reading) -> Result<Vec<Elsewhere>, VolumeError> {
         let mut elsewhere = Vec::new();
-        for mut read in reads {
+        for mut read in earlier {
             elsewhere.extend(self.finish(&mut read).await?);
         }
+        elsewhere.extend(self.finish(last).await?);
         Ok(elsewhere)
     }
 
     /// Ends the read of a run.
-    pub(super) async fn finish(&self, read: &mut Reading) -> Result<Option<Elsewhere>, VolumeError> {
+    async fn finish(&self, read: &mut Reading) -> Result<Option<Elsewhere>, VolumeError> {
         let Source::Own(own) = &mut read.from else { return Box::pin(self.finish_otherwise(read)).await };
         let Some(result) = own.op.within(own.late_after).await else {
             return Box::pin(self.finish_late(read)).await;
@@ -354,7 +352,7 @@ impl Runs<'_> {
         while nth < run.blocks {
             nth += match self.right_from(run, nth).filter(|_| delivered) {
                 Some(right) => right,
-                None => self.read_anew(run, nth, self.into, run.first + nth).await?,
+                None => self.read_anew(run, nth, &self.into, run.first + nth).await?,
             };
         }
         Ok(())
@@ -415,7 +413,7 @@ impl Runs<'_> {
     }
 
     /// The whole of the request in memory that no device has hold of.
-    pub(super) fn gathered(&self, elsewhere: &[Elsewhere]) -> BufSlice {
+    fn gathered(&self, elsewhere: &[Elsewhere]) -> BufSlice {
         let whole = self.reactor.rt.alloc(self.into.len()).full();
         for index in 0..self.into.len() / BLOCK {
             let found = elsewhere.iter().find(|e| (e.run.first..e.run.first + e.run.blocks).contains(&index));
