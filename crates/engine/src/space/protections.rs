@@ -120,15 +120,23 @@ impl Shapes {
 
 /// See the module's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Protections([Shapes; Medium::ALL.len()]);
+pub(crate) struct Protections {
+    on: [Shapes; Medium::ALL.len()],
+    /// Kept, since the cleaner asks after each stripe and it takes a walk through a segment.
+    checkpoint_capacity: u32,
+}
 
 impl Protections {
+    fn new(on: [Shapes; Medium::ALL.len()]) -> Self {
+        Self { on, checkpoint_capacity: on.iter().map(Shapes::capacity_as_promised).min().unwrap_or(0) }
+    }
+
     /// Of an array whose groups are all of this shape, with `clients` parity columns in segments that clients' writes fill.
     ///
     /// # Errors
     /// When the columns are too few for that, or it is less than promised.
     pub(crate) fn alike(all: Geometry, clients: u8) -> Result<Self, Unprotectable> {
-        Ok(Self([Shapes::new(all, clients)?; Medium::ALL.len()]))
+        Ok(Self::new([Shapes::new(all, clients)?; Medium::ALL.len()]))
     }
 
     /// As the superblocks have it.
@@ -145,23 +153,23 @@ impl Protections {
             let clients = wanted.map_or(all.parity, |value| u8::try_from(value).unwrap_or(u8::MAX));
             on.push(Shapes::new(all, clients).map_err(|why| impossible(why.to_string()))?);
         }
-        Ok(Self(on.try_into().expect("one for each medium")))
+        Ok(Self::new(on.try_into().expect("one for each medium")))
     }
 
     /// The shapes that segments may have in groups on a medium.
     #[inline]
     pub(crate) fn on(&self, medium: Medium) -> &Shapes {
-        &self.0[medium.index()]
+        &self.on[medium.index()]
     }
 
     /// All shapes that segments may have, some perhaps more than once.
     pub(crate) fn each(&self) -> impl Iterator<Item = Geometry> {
-        self.0.iter().flat_map(Shapes::each)
+        self.on.iter().flat_map(Shapes::each)
     }
 
     /// Whether segments on one medium may differ.
     pub(crate) fn differ(&self) -> bool {
-        self.0.iter().any(Shapes::differ)
+        self.on.iter().any(Shapes::differ)
     }
 
     /// The most rows of a stripe, its header included.
@@ -171,12 +179,12 @@ impl Protections {
 
     /// Data blocks of a segment that a checkpoint fills, on the medium where they are fewest.
     pub(crate) fn checkpoint_capacity(&self) -> u32 {
-        self.0.iter().map(Shapes::capacity_as_promised).min().unwrap_or(0)
+        self.checkpoint_capacity
     }
 
     /// How often each page of a checkpoint is written: twice if on some medium no parity restores it.
     pub(crate) fn checkpoint_copies(&self) -> u32 {
-        self.0.iter().map(|shapes| shapes.all.checkpoint_copies()).max().unwrap_or(1)
+        self.on.iter().map(|shapes| shapes.all.checkpoint_copies()).max().unwrap_or(1)
     }
 }
 
