@@ -632,6 +632,7 @@ impl Stripe {
     /// What it consists of besides its data. Valid after [`Stripe::close`].
     pub(crate) fn describe(&self, into: &mut Unflushed) {
         let (rows, stride) = (self.closed_height() as usize, self.stride as usize);
+        into.entries.reserve_exact(self.entries.len() / stride * rows);
         self.entries.chunks_exact(stride).for_each(|column| into.entries.extend_from_slice(&column[..rows]));
         into.discards.extend_from_slice(&self.discards);
         into.copies.extend_from_slice(&self.copies);
