@@ -1,7 +1,7 @@
 //! Where cleaning works, and when it starts and stops.
 
 use crate::whole_group::WholeGroupView;
-use crate::{GroupView, Succession, Turn, Worth};
+use crate::{GroupView, Share, Succession, Turn, Worth};
 
 /// The groups, and whose turn it is.
 #[derive(Clone, Copy, Debug)]
@@ -44,11 +44,11 @@ const FOR_WRITERS: u32 = 2;
 /// Rule for the group that is cleaned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CleaningScope {
-    /// Any group, while what its writers have left is less than `keep_percent` of it; segments that only have to be given back count. Where it
-    /// is no more than what they are slowed at ([`Pressure`](crate::Pressure)), they are slowed whenever anything is cleaned.
+    /// Any group, while what its writers have left is less than `keep`; segments that only have to be given back count. Where it is no more
+    /// than what they are slowed at ([`Pressure`](crate::Pressure)), they are slowed whenever anything is cleaned.
     Anywhere {
-        /// Segments that writers should have left, in percent of the group's.
-        keep_percent: u32,
+        /// Of the group's segments, those that writers should have left.
+        keep: Share,
     },
     /// The group that will be front-end next, then the one after it, and only while that pays: a victim with at least
     /// `worthless_percent` valid blocks is left alone (SWAN section 3.2; the order and the end are ours, the paper leaves them open).
@@ -102,8 +102,8 @@ impl CleaningScope {
     /// are slowed at, `slowed_at` segments, it hurries by what is missing of what they should have left: so it comes to go as fast as they
     /// write, and what clients ask of the same devices need not wait behind many victims at once.
     pub fn haste(self, group: &GroupView, slowed_at: u32) -> f64 {
-        let CleaningScope::Anywhere { keep_percent } = self else { return 1.0 };
-        let wanted = f64::from(group.segments) * f64::from(keep_percent) / 100.0;
+        let CleaningScope::Anywhere { keep } = self else { return 1.0 };
+        let wanted = keep.hundredths_of(group.segments) as f64 / 100.0;
         let (missing, most) = (wanted - f64::from(group.left()), wanted - f64::from(slowed_at));
         if most > 0.0 { (missing / most).clamp(0.0, 1.0) } else { 1.0 }
     }
@@ -135,10 +135,10 @@ impl CleaningScope {
     /// The group to clean a victim of, or `None` to rest.
     pub fn choose(self, view: &CleaningView) -> Option<usize> {
         match self {
-            CleaningScope::Anywhere { keep_percent } => {
+            CleaningScope::Anywhere { keep } => {
                 let wants = |&g: &usize| {
                     let group = &view.released[g];
-                    let short = u64::from(group.left()) * 100 < u64::from(group.segments) * u64::from(keep_percent);
+                    let short = u64::from(group.left()) * 100 < keep.hundredths_of(group.segments);
                     (short || !group.writable()) && view.best_victim_percent[g].is_some_and(|p| p < 100)
                 };
                 (0..view.released.len()).filter(wants).min_by_key(|&g| view.released[g].free)
@@ -226,7 +226,7 @@ mod tests {
             |of_this_turn| SegmentView { id: cygnus_types::SegmentId(1), live: 5, capacity: 10, life: 1, of_this_turn };
         assert!(swan.worth(false).takes(&view(false)) && swan.worth(true).takes(&view(true)));
         assert!(!swan.worth(false).takes(&view(true)));
-        assert!(CleaningScope::Anywhere { keep_percent: 2 }.worth(false).takes(&view(true)));
+        assert!(CleaningScope::Anywhere { keep: Share { percent: 2, most: 96 } }.worth(false).takes(&view(true)));
     }
 
     fn swan(groups: &[GroupView], front_end: usize, victims: &[Option<u32>], starving: bool) -> Option<usize> {
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(beside([20, 10, 60, 10], 1), None, "the one after it is clean");
         let two = [group(20), group(10)];
         assert_eq!(rule.group_beside(rotation(&two, &Succession::behind(0, 2)), 1), None);
-        let anywhere = CleaningScope::Anywhere { keep_percent: 2 };
+        let anywhere = CleaningScope::Anywhere { keep: Share { percent: 2, most: 96 } };
         assert_eq!(anywhere.group_beside(rotation(&[group(1); 3], &Succession::behind(0, 3)), 1), None);
     }
 
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn beside_writers_it_hurries_by_what_they_lack() {
-        let rule = CleaningScope::Anywhere { keep_percent: 10 };
+        let rule = CleaningScope::Anywhere { keep: Share { percent: 10, most: 96 } };
         // Two of what is free are not for writers.
         let haste = [12, 7, 4, 3, 2].map(|free| rule.haste(&group(free), 2));
         assert_eq!(haste, [0.0, 0.625, 1.0, 1.0, 1.0]);
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn writers_have_some_left_whether_that_is_given_back_or_not() {
-        let rule = CleaningScope::Anywhere { keep_percent: 10 };
+        let rule = CleaningScope::Anywhere { keep: Share { percent: 10, most: 96 } };
         let view = |free| {
             rule.choose(&CleaningView {
                 rotation: rotation(&[group(0)], &Succession::behind(0, 1)),

@@ -3,7 +3,8 @@
 use cygnus_types::{Medium, Nanos};
 
 use crate::{
-    CleaningScope, Converting, Copying, FrontEnd, Health, LatencyRule, Pressure, Rules, Streams, Throttle, Victim,
+    CleaningScope, Converting, Copying, FrontEnd, Health, LatencyRule, Pressure, Rules, Share, Streams, Throttle,
+    Victim,
 };
 
 /// Which columns hold parity.
@@ -170,12 +171,12 @@ impl Preset {
     pub fn policies(self) -> Policies {
         let shared = Policies {
             front_end: FrontEnd::EveryGroup,
-            cleaning: CleaningScope::Anywhere { keep_percent: 2 },
+            cleaning: CleaningScope::Anywhere { keep: Share { percent: 2, most: 96 } },
             victim: Victim::Greedy,
             victim_on: [None; Medium::ALL.len()],
             streams: Streams::Together,
             parity: ParityPlacement::Rotated,
-            pressure: Pressure { begin_percent: 1, longest_ns_per_block: 200_000 },
+            pressure: Pressure { begin: Share { percent: 1, most: 48 }, longest_ns_per_block: 200_000 },
             checkpoint: CheckpointRule { write_factor: 32, min_bytes: 256 << 20 },
             relocation_reserve: 1,
             // Some ten times what a solid state drive takes for a read: clients notice, and no client's timer runs out.
@@ -189,6 +190,8 @@ impl Preset {
             copying: Copying::WhereFewest,
             converting: Converting::AtOnce,
         };
+        // Where groups take turns, most of what is free is not the writers' yet: a bound on what all groups have would say nothing of theirs.
+        let in_turns = Pressure { begin: Share { most: u32::MAX, ..shared.pressure.begin }, ..shared.pressure };
         match self {
             Preset::LogRaid | Preset::Fusion | Preset::ScalaAfa => shared,
             Preset::TripleA => Policies { autonomics: true, ..shared },
@@ -208,6 +211,7 @@ impl Preset {
                     one_at_a_time: false,
                 },
                 victim: Victim::Oldest,
+                pressure: in_turns,
                 // The group being cleaned is busy with nothing else, and a front-end needs all that its link can read: a
                 // solid state drive moves a block in about the time that another request costs it.
                 read_through: 1,
@@ -218,6 +222,7 @@ impl Preset {
                 front_end: FrontEnd::CleanGroup,
                 cleaning: CleaningScope::WholeGroup { worthless_percent: 90 },
                 victim: Victim::Oldest,
+                pressure: in_turns,
                 ..shared
             },
         }
@@ -228,10 +233,13 @@ impl Preset {
 /// frees comes back only after a flush, and until then it needs room to move to.
 const RESERVE_SHARE: u32 = 128;
 
+/// Most segments that it keeps for that. A flush takes no longer in a larger group.
+const MOST_RESERVED: u32 = 32;
+
 impl Policies {
     /// Free segments that clients leave alone in a group of `segments`.
     pub fn reserve_of(&self, segments: u32) -> u32 {
-        self.relocation_reserve + segments / RESERVE_SHARE
+        self.relocation_reserve + (segments / RESERVE_SHARE).min(MOST_RESERVED)
     }
 }
 
@@ -242,8 +250,12 @@ mod tests {
     #[test]
     fn one_log_is_cleaned_before_its_writers_are_slowed() {
         for policies in Preset::ALL.map(Preset::policies) {
-            if let CleaningScope::Anywhere { keep_percent } = policies.cleaning {
-                assert!(keep_percent > policies.pressure.begin_percent);
+            if let CleaningScope::Anywhere { keep } = policies.cleaning {
+                assert!(
+                    [100, 1000, u32::MAX]
+                        .iter()
+                        .all(|&n| { keep.hundredths_of(n) > policies.pressure.begin.hundredths_of(n) })
+                );
             }
         }
     }

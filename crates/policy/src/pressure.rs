@@ -2,6 +2,8 @@
 
 use cygnus_types::Nanos;
 
+use crate::Share;
+
 /// What the rule judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PressureView {
@@ -22,8 +24,8 @@ const FEW: u64 = 4;
 /// Rule for back-pressure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pressure {
-    /// Writers run freely while at least this percentage of all segments is writable.
-    pub begin_percent: u32,
+    /// Writers run freely while at least this share of all segments is writable.
+    pub begin: Share,
     /// Delay per 4 KiB block when the last writable segment is being filled, in nanoseconds.
     pub longest_ns_per_block: u64,
 }
@@ -54,7 +56,7 @@ impl Pressure {
 
     /// Of so many segments, those that must be writable or writers are slowed.
     pub fn mark(self, segments: u32) -> u32 {
-        (u64::from(segments) * u64::from(self.begin_percent) / 100) as u32
+        (self.begin.hundredths_of(segments) / 100) as u32
     }
 }
 
@@ -72,7 +74,7 @@ mod tests {
 
     #[test]
     fn where_cleaning_is_slow_writers_keep_to_its_pace() {
-        let rule = Pressure { begin_percent: 1, longest_ns_per_block: 200_000 };
+        let rule = Pressure { begin: Share { percent: 1, most: 48 }, longest_ns_per_block: 200_000 };
         let interval = |writable, gain| rule.interval(PressureView { writable, gain, ..VIEW });
         assert_eq!(interval(0, Nanos::micros(200)), Nanos::ZERO, "the delay is enough");
         let slow = Nanos::millis(2);
@@ -84,8 +86,14 @@ mod tests {
     }
 
     #[test]
+    fn a_large_array_slows_its_writers_no_sooner_than_one_of_many_segments() {
+        let rule = Pressure { begin: Share { percent: 1, most: 48 }, longest_ns_per_block: 200_000 };
+        assert_eq!([511, 4799, 4800, u32::MAX].map(|segments| rule.mark(segments)), [5, 47, 48, 48]);
+    }
+
+    #[test]
     fn grows_smoothly_from_zero() {
-        let rule = Pressure { begin_percent: 10, longest_ns_per_block: 1_000_000 };
+        let rule = Pressure { begin: Share { percent: 10, most: 500 }, longest_ns_per_block: 1_000_000 };
         let delay = |writable| rule.delay_per_block(PressureView { writable, ..VIEW }).0;
         assert_eq!(delay(100), 0);
         assert_eq!(delay(0), 1_000_000);

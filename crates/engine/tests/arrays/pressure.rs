@@ -1,6 +1,8 @@
 //! Writers who are held back because room is short.
 
-use cygnus_engine::{Array, CreateOptions, create};
+use std::sync::Arc;
+
+use cygnus_engine::{Array, CreateOptions, OpenOptions, create};
 use cygnus_policy::Preset;
 use cygnus_runtime::Rng;
 use cygnus_sim::{DiskConfig, DiskId, Timing, World};
@@ -54,4 +56,40 @@ fn on_slow_disks_writers_go_on_while_a_segment_is_gained() {
         assert!(longest < for_a_segment / 2, "a write took {longest}, and a segment {for_a_segment}");
         array.close().await.unwrap();
     });
+}
+
+/// Devices that take a quarter of a minute for a flush, so long does what cleaning has emptied wait.
+#[test]
+fn the_operator_hears_why_writers_get_no_segment() {
+    let world = World::new(7);
+    let disk = |n: u64| {
+        let timing = Timing { flush: Nanos::secs(15), ..Timing::default() };
+        DiskConfig { timing, ..DiskConfig::new(format!("d{n}"), 64 * MIB) }
+    };
+    let disks: Vec<DiskId> = (0..3).map(|n| world.add_disk(disk(n))).collect();
+    let how = CreateOptions {
+        segment: Some(ByteSize(MIB)),
+        over_provision_permille: 200,
+        ..CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1)
+    };
+    let lines = Arc::new(Lines::default());
+    let log = lines.clone();
+    let took = session(&world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &how).await.unwrap();
+        let array = Array::open(&rt, &devices, &OpenOptions::new(log)).await.unwrap();
+        let usable = array.status().usable;
+        array.create_volume("v", usable, 0).await.unwrap();
+        let (volume, blocks) = (array.volume("v").unwrap(), usable.blocks());
+        let mut rng = Rng::new(1);
+        for n in 0..2 * blocks {
+            put(&rt, &volume, if n < blocks { n } else { rng.below(blocks) }, n).await;
+        }
+        let took = rt.now();
+        array.close().await.unwrap();
+        took
+    });
+    let lines = lines.0.lock().unwrap();
+    let told: Vec<_> = lines.iter().filter(|line| line.contains("no segment for clients' writes")).collect();
+    assert!(told.iter().any(|line| line.contains("slow to flush")), "{told:?}");
+    assert!(told.len() as u64 <= took.0 / Nanos::secs(10).0, "{} times in {took}", told.len());
 }
