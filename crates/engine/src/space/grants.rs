@@ -8,6 +8,7 @@ use cygnus_types::{GroupId, Medium, Nanos, ReactorId};
 
 use crate::reactor::Reactor;
 use crate::space::manager::{group_id, on_medium};
+use crate::space::shortage;
 use crate::write::admission::Pace;
 use crate::write::grant::Grant;
 use crate::write::lane::Lane;
@@ -63,39 +64,10 @@ impl Reactor {
             }
             if self.rt.now() >= told_at {
                 told_at = self.rt.now() + TOLD_AFTER;
-                self.tell_of_waiting(lane, self.rt.now().since(begun));
+                shortage::tell(&self.shared, &home.space.borrow(), lane, self.rt.now().since(begun));
             }
             either(changed, self.rt.sleep_until(if urgent { told_at } else { urgent_at })).await;
         }
-    }
-
-    /// Tells the operator that there has been no segment for clients' writes for so long, and what may help.
-    fn tell_of_waiting(&self, lane: Lane, waited: Nanos) {
-        // Of a clogged array it was told already. What is hot goes to the other stream meanwhile.
-        if !lane.is_for_clients() || !lane.is_waited_for() || self.shared.clogged() > 0 {
-            return;
-        }
-        let space = self.home().space.borrow();
-        let sum = |views: &[GroupView]| match lane.medium() {
-            Some(medium) => on_medium(&self.shared, views, medium).iter().map(|view| view.free).sum::<u32>(),
-            None => views.iter().map(|view| view.free).sum(),
-        };
-        let free = sum(&space.views(&self.shared));
-        let emptied = sum(&space.views_when_released(&self.shared)) - free;
-        let damaged = self.shared.segments.damaged();
-        let on = lane.medium().map_or_else(String::new, |medium| format!(" on {medium}"));
-        let remedy = match (emptied, damaged) {
-            (0, 0) => "discard what is not needed any more, or add devices",
-            (0, _) => {
-                "blocks that cannot be read keep the damaged ones: write or discard these, which 'cygnus array check' names"
-            }
-            _ => "what was emptied waits for a flush, so look for a member that is slow to flush",
-        };
-        let text = format!(
-            "for {waited} there has been no segment for clients' writes{on}: {free} are free and kept for cleaning, {emptied} emptied, {damaged} damaged; \
-             {remedy}"
-        );
-        self.shared.log_repeated("no segment", &on, text);
     }
 
     /// Recomputes how much writers are slowed.
