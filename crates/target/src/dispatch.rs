@@ -49,27 +49,30 @@ pub(crate) fn units(request: &Request, step: usize) -> u32 {
 }
 
 impl<V: BlockVolume> Transmission<V> {
-    /// Serves a request as far as that is possible at once; what has to wait goes to the workers.
-    /// `payload` is a WRITE's data, in the receive buffer.
-    pub(crate) async fn admit(
-        self: &Rc<Self>,
-        request: Request,
-        share: Share,
-        payload: &[u8],
-    ) -> Result<(), EndReason> {
+    /// Serves a request as far as that is possible at once; what has to wait goes to the workers. `payload` is a WRITE's data, in the
+    /// receive buffer. Gives back a write that has to wait: see [`Transmission::queue_write`].
+    pub(crate) fn admit(self: &Rc<Self>, request: Request, share: Share, payload: &[u8]) -> Option<Asked> {
         let asked = Asked { request, share, started: self.rt.now(), terms: self.volume.terms() };
         if let Err(fault) = self.agreed.check(&request, self.volume.size()) {
             self.fail(&asked, fault);
-            return Ok(());
+            return None;
         }
         self.tell_tap(&asked);
         match request.kind() {
-            Some(Kind::Write) => return self.admit_write(asked, payload).await,
+            Some(Kind::Write) if self.volume.try_write(request.offset(), payload) => self.taken(asked),
+            Some(Kind::Write) => return Some(asked),
             // Reads do not get faster by being announced.
             Some(Kind::Prefetch) => self.succeed(&asked),
             Some(Kind::Flush) => self.queue(Job { asked, work: Work::Durable }),
             _ => self.queue(Job { asked, work: Work::Whole }),
         }
+        None
+    }
+
+    /// Leaves a write to the workers, with a copy of its data.
+    pub(crate) async fn queue_write(self: &Rc<Self>, asked: Asked, payload: &[u8]) -> Result<(), EndReason> {
+        let data = self.copy_of(payload).await?;
+        self.queue(Job { asked, work: Work::Write(data) });
         Ok(())
     }
 
@@ -79,16 +82,6 @@ impl<V: BlockVolume> Transmission<V> {
         {
             tap.request(asked.started, &request);
         }
-    }
-
-    async fn admit_write(self: &Rc<Self>, asked: Asked, payload: &[u8]) -> Result<(), EndReason> {
-        if self.volume.try_write(asked.request.offset(), payload) {
-            self.taken(asked);
-        } else {
-            let data = self.copy_of(payload).await?;
-            self.queue(Job { asked, work: Work::Write(data) });
-        }
-        Ok(())
     }
 
     /// A copy of part of the receive buffer, as soon as there is memory for it.
@@ -108,13 +101,12 @@ impl<V: BlockVolume> Transmission<V> {
         written
     }
 
-    /// Does a job to its end, reply included.
-    pub(crate) async fn serve(self: &Rc<Self>, job: Job) {
+    /// Does a job to its end, reply included, if it is not to read.
+    async fn serve(self: &Rc<Self>, job: Job) {
         let Job { asked, work } = job;
         let request = asked.request;
         let (offset, len) = (request.offset(), u64::from(request.len()));
         let done = match (work, request.kind()) {
-            (_, Some(Kind::Read)) => return self.serve_read(&asked).await,
             (_, Some(Kind::Extents)) => return self.serve_extents(&asked).await,
             (Work::Piece(write, offset, data), _) => {
                 if let Err(error) = self.write_copy(offset, data).await {
@@ -249,7 +241,11 @@ impl<V: BlockVolume> Transmission<V> {
             let (session, shift) = (self.clone(), self.jobs(lane).shift());
             self.rt.spawn(async move {
                 while let Some(job) = session.jobs(lane).next(shift, worker).await {
-                    session.serve(job).await;
+                    match job.asked.request.kind() {
+                        Some(Kind::Read) => session.serve_read(&job.asked).await,
+                        // The future of what is done is made anew for each job. Those of reads are small, and there are many.
+                        _ => Box::pin(session.serve(job)).await,
+                    }
                 }
             });
         }

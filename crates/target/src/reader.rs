@@ -72,7 +72,10 @@ impl<V: BlockVolume> Transmission<V> {
                     if let Some(offset) = nbd::peek_offset(&input.filled()[consumed..]) {
                         self.volume.announce(offset);
                     }
-                    self.admit(request, share, &input.filled()[payload]).await?;
+                    let payload = &input.filled()[payload];
+                    if let Some(asked) = self.admit(request, share, payload) {
+                        self.queue_write(asked, payload).await?;
+                    }
                     input.consume(consumed);
                 }
                 Arrived::NeedMore(message) => {

@@ -78,17 +78,12 @@ impl<V: BlockVolume> Transmission<V> {
         if request.len() >= HOLE_READ && self.answer_hole(asked) {
             return;
         }
-        if share.piece == request.len() as usize {
-            self.serve_whole_read(asked).await;
-        } else if self.agreed.may_be_split(request) {
-            self.serve_chunks(asked).await;
-        } else {
-            self.serve_stream(asked).await;
+        if share.piece != request.len() as usize {
+            return match self.agreed.may_be_split(request) {
+                true => Box::pin(self.serve_chunks(asked)).await,
+                false => Box::pin(self.serve_stream(asked)).await,
+            };
         }
-    }
-
-    async fn serve_whole_read(&self, asked: &Asked) {
-        let Asked { request, share, .. } = asked;
         let len = request.len() as usize;
         let head = header_room(len);
         let mut parts = Vec::new();
