@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_array_slows_its_writers_no_sooner_than_one_of_many_segments() {
+    fn the_mark_stops_growing() {
         let rule = Pressure { begin: Share { percent: 1, most: 48 }, longest_ns_per_block: 200_000 };
         assert_eq!([511, 4799, 4800, u32::MAX].map(|segments| rule.mark(segments)), [5, 47, 48, 48]);
     }

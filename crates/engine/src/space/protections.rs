@@ -122,7 +122,7 @@ impl Shapes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Protections {
     on: [Shapes; Medium::ALL.len()],
-    /// Kept, since the cleaner asks after each stripe and it takes a walk through a segment.
+    /// Kept, since who looks at the free space wants it, and to find it takes a walk through a segment.
     checkpoint_capacity: u32,
 }
 
