@@ -10,17 +10,12 @@ use crate::write::lane::Lane;
 /// Says that a lane has waited so long, how its medium is, and what may help.
 pub(super) fn tell(shared: &Shared, space: &Space, lane: Lane, waited: Nanos) {
     // Of a clogged array it was told already. What is hot goes to the other stream meanwhile.
-    if !lane.is_for_clients() || !lane.is_waited_for() || shared.clogged() > 0 {
-        return;
-    }
-    let sum = |views: &[GroupView]| match lane.medium() {
-        Some(medium) => on_medium(shared, views, medium).iter().map(|view| view.free).sum::<u32>(),
-        None => views.iter().map(|view| view.free).sum(),
-    };
-    let free = sum(&space.views(shared));
-    let emptied = sum(&space.views_when_released(shared)) - free;
+    let is_news = lane.is_for_clients() && lane.is_waited_for() && shared.clogged() == 0;
+    let Some(medium) = lane.medium().filter(|_| is_news) else { return };
+    let free_of = |views: &[GroupView]| on_medium(shared, views, medium).iter().map(|view| view.free).sum::<u32>();
+    let free = free_of(&space.views(shared));
+    let emptied = free_of(&space.views_when_released(shared)) - free;
     let damaged = shared.segments.damaged();
-    let on = lane.medium().map_or_else(String::new, |medium| format!(" on {medium}"));
     let remedy = match (emptied, damaged) {
         (0, 0) => "discard what is not needed any more, or add devices",
         (0, _) => {
@@ -29,8 +24,8 @@ pub(super) fn tell(shared: &Shared, space: &Space, lane: Lane, waited: Nanos) {
         _ => "what was emptied waits for a flush, so look for a member that is slow to flush",
     };
     let text = format!(
-        "for {waited} there has been no segment for clients' writes{on}: {free} are free and kept for cleaning, {emptied} emptied, \
+        "for {waited} there has been no segment for clients' writes on {medium}: {free} are free and kept for cleaning, {emptied} emptied, \
          {damaged} damaged; {remedy}"
     );
-    shared.log_repeated("no segment", &on, text);
+    shared.log_repeated("no segment for clients' writes", &medium.to_string(), text);
 }
