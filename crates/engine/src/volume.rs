@@ -21,7 +21,7 @@ const LOOKS: usize = 1024;
 /// Largest piece of zeros written at a time.
 const ZEROS: usize = 64 << 10;
 
-/// A handle to a volume on one reactor. Cheap to clone, which no other reactor notices.
+/// A handle to a volume on one reactor. Cheap to clone: nothing changes that cores share.
 #[derive(Clone)]
 pub struct Volume(Rc<Handle>);
 

@@ -243,7 +243,7 @@ impl<V: BlockVolume> Transmission<V> {
                 while let Some(job) = session.jobs(lane).next(shift, worker).await {
                     match job.asked.request.kind() {
                         Some(Kind::Read) => session.serve_read(&job.asked).await,
-                        // The future of what is done is made anew for each job. Those of reads are small, and there are many.
+                        // Each job has a future of its own. That of a read is small; a worker need not have room for the others.
                         _ => Box::pin(session.serve(job)).await,
                     }
                 }
