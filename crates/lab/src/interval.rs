@@ -59,6 +59,12 @@ impl Interval {
         Self { median, low: values[out], high: values[count - 1 - out] }
     }
 
+    /// [`Interval::of`] values of which each was measured; nothing if one is no number, or there is none: of that seed there was
+    /// nothing to measure, and a median of the others would be another number.
+    pub(crate) fn measured(values: &[f64]) -> Option<Self> {
+        (!values.is_empty() && values.iter().all(|value| value.is_finite())).then(|| Self::of(values))
+    }
+
     /// Whether it is more than one number.
     pub fn is_wide(self) -> bool {
         self.low < self.high
@@ -80,6 +86,14 @@ mod tests {
         assert_eq!(ends(9), (2.0, 5.0, 8.0));
         assert_eq!([1, 2, 3, 5, 6].map(confidence), [0.0, 0.5, 0.75, 0.9375, 0.96875]);
         assert_eq!(confidence(9), 1.0 - 20.0 / 512.0);
+    }
+
+    #[test]
+    fn of_what_one_seed_could_not_measure_there_is_no_interval() {
+        assert_eq!(Interval::measured(&[1.0, 2.0]), Some(Interval::of(&[1.0, 2.0])));
+        for values in [&[1.0, f64::NAN, 2.0][..], &[f64::INFINITY], &[]] {
+            assert_eq!(Interval::measured(values), None, "{values:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use cygnus_types::Nanos;
 use serde::Serialize;
 
+use crate::series::NOTHING;
+
 /// One array's run. Totals leave out the ramp only where that is said.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
@@ -341,9 +343,9 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Share of the victims' blocks that was valid, in percent; 0 without victims.
+    /// Share of the victims' blocks that was valid, in percent; [`NOTHING`] without victims.
     pub fn victims_valid(&self) -> f64 {
-        self.victims[0] as f64 * 100.0 / self.victims[1].max(1) as f64
+        self.victims[0] as f64 * 100.0 / self.victims[1] as f64
     }
 }
 
@@ -370,14 +372,14 @@ pub(crate) fn quotient_milli(part: u64, whole: u64) -> Option<u64> {
     (u128::from(part) * 1000).checked_div(u128::from(whole)).map(|milli| milli as u64)
 }
 
-/// Thousandths as a number; 0 where there are none, for figures, which have no place for nothing.
+/// Thousandths as a number; [`NOTHING`] where there are none.
 pub fn ratio(milli: Option<u64>) -> f64 {
-    milli.unwrap_or(0) as f64 / 1e3
+    milli.map_or(NOTHING, |milli| milli as f64 / 1e3)
 }
 
 /// The same in percent.
 pub fn percent(milli: Option<u64>) -> f64 {
-    milli.unwrap_or(0) as f64 / 10.0
+    milli.map_or(NOTHING, |milli| milli as f64 / 10.0)
 }
 
 /// `part` of `whole` in millionths; 0 of nothing.

@@ -98,7 +98,7 @@ mod tests {
 
     fn judgement(id: &str, verdict: Verdict) -> Judgement {
         Judgement {
-            schema: 3,
+            schema: 4,
             id: id.into(),
             title: String::new(),
             published: String::new(),

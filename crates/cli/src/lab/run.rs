@@ -170,7 +170,7 @@ fn text(judgement: &Judgement, paint: Paint) -> String {
         writeln!(
             out,
             "  {}  {}, {}: published {}; not measurable here, as {}",
-            paint.tone(Tone::Normal, "dropped  "),
+            paint.tone(Tone::Normal, "dropped     "),
             dropped.panel,
             dropped.series,
             dropped.said,
@@ -185,36 +185,34 @@ fn line(check: &Check, paint: Paint) -> String {
     let tone = match check.standing() {
         Ruling::Holds => Tone::Good,
         Ruling::Undecided => Tone::Normal,
-        Ruling::Fails => Tone::Warning,
+        Ruling::Fails | Ruling::Unmeasured => Tone::Warning,
     };
-    let word = paint.tone(tone, &format!("{:9}", check.standing().word()));
-    let unit = if check.unit.is_empty() { String::new() } else { format!(" {}", check.unit) };
+    let word = paint.tone(tone, &format!("{:12}", check.standing().word()));
     let off = check.gap.map_or(String::new(), |gap| format!(", off by {gap}"));
-    let (ours, published, bound) = (interval(check.ours), check.published, check.bound);
+    let (ours, published, bound) = (with_unit(check.ours, &check.unit), check.published, check.bound);
     let from = match check.read {
         Read::Text | Read::Plot => "published",
         Read::Derived => "derived by us:",
     };
-    let mut out = format!(
-        "  {word}  {}, {}: {ours}{unit} ({from} {published}; allowed {bound}){off}\n",
-        check.panel, check.series
-    );
+    let mut out =
+        format!("  {word}  {}, {}: {ours} ({from} {published}; allowed {bound}){off}\n", check.panel, check.series);
     if let Some(again) = &check.again {
         let off = again.gap.map_or(String::new(), |gap| format!(", off by {gap}"));
-        let text = format!("At 1/{}: {}{unit}, {}{off}", again.scale, interval(again.ours), again.ruling.word());
-        writeln!(out, "             {}", paint.tone(Tone::Faint, &text)).expect("strings take text");
+        let text =
+            format!("At 1/{}: {}, {}{off}", again.scale, with_unit(again.ours, &check.unit), again.ruling.word());
+        writeln!(out, "                {}", paint.tone(Tone::Faint, &text)).expect("strings take text");
     }
     for cause in &check.causes {
         let shown = shown(cause);
         let keys: Vec<&str> = cause.changed.iter().map(|change| change.key.as_str()).collect();
-        let moved = cause.moved.median * 100.0;
+        let moved = cause.moved.map_or("nothing".into(), |moved| format!("{:.0} %", moved.median * 100.0));
         let text = format!(
-            "Supposed cause, {shown}: {} With that changed ({}) ours is {}, {moved:.0} % of the way.",
+            "Supposed cause, {shown}: {} With that changed ({}) ours is {}, {moved} of the way.",
             cause.cause,
             keys.join(", "),
             interval(cause.ours)
         );
-        writeln!(out, "             {}", paint.tone(Tone::Faint, &text)).expect("strings take text");
+        writeln!(out, "                {}", paint.tone(Tone::Faint, &text)).expect("strings take text");
     }
     out
 }
@@ -228,12 +226,19 @@ fn shown(cause: &Causal) -> &'static str {
     }
 }
 
-/// A median, with its interval if it has one.
-fn interval(of: Interval) -> String {
-    match of.is_wide() {
+/// [`interval`], with the unit of a number that has one.
+fn with_unit(measured: Option<Interval>, unit: &str) -> String {
+    let unit = if measured.is_none() || unit.is_empty() { String::new() } else { format!(" {unit}") };
+    interval(measured) + &unit
+}
+
+/// A median, with its interval if it has one; "nothing" of what was not measured.
+fn interval(measured: Option<Interval>) -> String {
+    let shown = |of: Interval| match of.is_wide() {
         true => format!("{:.3} [{:.3} to {:.3}]", of.median, of.low, of.high),
         false => format!("{:.3}", of.median),
-    }
+    };
+    measured.map_or("nothing".into(), shown)
 }
 
 #[cfg(test)]

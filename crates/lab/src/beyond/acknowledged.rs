@@ -4,6 +4,7 @@ use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::LatencyRow;
 use crate::scala_afa::common::{DIVISOR, drives, engine_cores, sent};
+use crate::series::NOTHING;
 
 /// See the module's text.
 pub struct AcknowledgedAt;
@@ -140,5 +141,5 @@ fn rate(trialled: &Trialled) -> f64 {
 }
 
 fn latency(trialled: &Trialled, of: fn(&LatencyRow) -> u64) -> f64 {
-    trialled.outcome.latency_of("write", 0).map_or(0.0, |row| of(row) as f64 / 1e3)
+    trialled.outcome.latency_of("write", 0).map_or(NOTHING, |row| of(row) as f64 / 1e3)
 }

@@ -34,6 +34,7 @@ enum Flushed {
     Inside,
 }
 
+use crate::series::NOTHING;
 use Flushed::{ByRule, Copies, Ends, Inside};
 
 const ALL: [Flushed; 4] = [Ends, Copies, ByRule, Inside];
@@ -242,7 +243,7 @@ fn axes() -> [Axis; 4] {
 }
 
 fn flush(trialled: &Trialled, of: fn(&LatencyRow) -> u64) -> f64 {
-    trialled.outcome.latency_of("flush", 0).map_or(0.0, |row| of(row) as f64 / 1e3)
+    trialled.outcome.latency_of("flush", 0).map_or(NOTHING, |row| of(row) as f64 / 1e3)
 }
 
 /// A row of panels for each number, a column for each shape.

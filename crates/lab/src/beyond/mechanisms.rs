@@ -3,6 +3,7 @@
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::LatencyRow;
+use crate::series::NOTHING;
 use crate::swan::common::{
     RAMP, SECONDS, UTILISATION, aged_drives, log_raid0, random_writes, swan0, variation, written,
 };
@@ -68,10 +69,10 @@ impl Experiment for Mechanisms {
         for (of, (name, _)) in by_mechanism.iter().zip(MECHANISMS) {
             found.published("two drives beat eight", name, written(&of[SWAN]) / written(&of[LOG]));
             let tail = |trialled| latency(trialled, "read", |row| row.p999_ns);
-            let ratio = tail(&of[PACED + SWAN]) / tail(&of[PACED + LOG]).max(1e-9);
+            let ratio = tail(&of[PACED + SWAN]) / tail(&of[PACED + LOG]);
             found.published("99.9 % of reads at equal load, SWAN0 / Log-RAID0", name, ratio);
             let tail = |trialled| latency(trialled, "write", |row| row.p999_ns);
-            let ratio = tail(&of[PACED + SWAN]) / tail(&of[PACED + LOG]).max(1e-9);
+            let ratio = tail(&of[PACED + SWAN]) / tail(&of[PACED + LOG]);
             found.published("99.9 % of writes at equal load, SWAN0 / Log-RAID0", name, ratio);
             numbers(&mut found, name, of);
         }
@@ -113,7 +114,7 @@ fn paced(scale: Scale, array: &str) -> String {
 /// Of the requests at the paced load, in microseconds.
 fn latency(trialled: &Trialled, op: &str, of: fn(&LatencyRow) -> u64) -> f64 {
     let job = if op == "read" { READER } else { WRITER };
-    trialled.outcome.latency_of(op, job).map_or(0.0, |row| of(row) as f64 / 1e3)
+    trialled.outcome.latency_of(op, job).map_or(NOTHING, |row| of(row) as f64 / 1e3)
 }
 
 fn chart(title: &str, by_mechanism: &[&[Trialled]]) -> Chart {

@@ -4,7 +4,7 @@
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{Findings, Scale, Trial, Trialled};
 use crate::outcome::{LatencyRow, Outcome, Point};
-use crate::series::mean;
+use crate::series::{NOTHING, mean};
 use crate::swan::common::{log_raid0, raid0, swan0, variation, written};
 
 /// The drives, and what is asked of them.
@@ -87,7 +87,7 @@ impl Rivals {
         found.published("Log-RAID0 before RAID0", "sustained writes: Log-RAID0 / RAID0", ratio(LOG, RAID0));
         for (percentile, of) in TAIL {
             for rival in [RAID0, LOG] {
-                let ours = reads(&paced[SWAN], of) / reads(&paced[rival], of).max(1e-9);
+                let ours = reads(&paced[SWAN], of) / reads(&paced[rival], of);
                 let panel = format!("reads beside paced writes, {percentile}");
                 found.published(&panel, format!("SWAN0 / {}", NAMES[rival].0), ours);
             }
@@ -107,11 +107,11 @@ const READS: u16 = 1;
 
 /// Percentile 99.99 of the reads that groups of this role served, in microseconds.
 fn tail(outcome: &Outcome, role: &str) -> f64 {
-    outcome.reads_of(role, READS).map_or(0.0, |row| row.p9999_ns as f64 / 1e3)
+    outcome.reads_of(role, READS).map_or(NOTHING, |row| row.p9999_ns as f64 / 1e3)
 }
 
 fn reads(trialled: &Trialled, of: fn(&LatencyRow) -> u64) -> f64 {
-    trialled.outcome.latency_of("read", READS).map_or(0.0, |row| of(row) as f64 / 1e3)
+    trialled.outcome.latency_of("read", READS).map_or(NOTHING, |row| of(row) as f64 / 1e3)
 }
 
 /// Mean number of requests in flight on a drive in the intervals that end while it is cleaned.
@@ -127,7 +127,7 @@ fn in_flight_while_cleaned(outcome: &Outcome) -> f64 {
 fn amplification(trialled: &Trialled) -> f64 {
     let outcome = trialled.outcome;
     let milli = outcome.array_write_amplification_milli.zip(outcome.drive_write_amplification_milli);
-    milli.map_or(0.0, |(array, drives)| array as f64 * drives as f64 / 1e6)
+    milli.map_or(NOTHING, |(array, drives)| array as f64 * drives as f64 / 1e6)
 }
 
 /// Least and most often erased blocks of all drives.

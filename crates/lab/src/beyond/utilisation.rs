@@ -5,6 +5,7 @@ use cygnus_policy::planner::valid_share;
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Outcome;
+use crate::series::{NOTHING, least, most};
 use crate::swan::common::{drives, log_raid0, swan0, written};
 
 /// See the module's text.
@@ -73,23 +74,23 @@ impl Experiment for Utilisation {
             lines,
         );
         let below = swan.iter().filter(|(at, _)| *at < 100.0 * one - MARGIN).map(|(_, rate)| rate / FRONT_END);
-        let most = swan.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        let most = most(swan.iter().map(|(_, rate)| *rate));
         let breaks = swan.iter().find(|(_, rate)| *rate < 0.95 * FRONT_END).map_or(100.0, |(at, _)| *at);
         let chart = Chart::single("utilisation", self.about().title, panel.marked(marks));
         let mut found = Findings::new(vec![chart], NOTES.map(str::to_owned).into());
         let keeps_up = "cleaning keeps up below the limit";
-        found.published(keeps_up, "least share of the front-end's rate", below.fold(f64::INFINITY, f64::min));
+        found.published(keeps_up, "least share of the front-end's rate", least(below));
         found.published(keeps_up, "rate, what two drives can do", most);
         found.published("where it breaks", "first utilisation at which it falls short", breaks);
         let order = "SWAN0 before Log-RAID0";
-        let at_sixty = PERCENTS.iter().position(|percent| *percent == 60).map_or(0.0, |n| swan[n].1 / log[n].1);
+        let at_sixty = PERCENTS.iter().position(|percent| *percent == 60).map_or(NOTHING, |n| swan[n].1 / log[n].1);
         found.published(order, "at 60 %: SWAN0 / Log-RAID0", at_sixty);
         found.published(order, "fullest: SWAN0 / Log-RAID0", swan[PERCENTS.len() - 1].1 / log[PERCENTS.len() - 1].1);
         found.number("must break, one group cleaned at a time", "%", 100.0 * one);
         found.number("must break, two groups cleaned at a time", "%", 100.0 * limit(2.0));
         found.number("must break, all back-ends at a time", "%", 100.0 * all);
-        found.number("SWAN0, fullest", "MB/s", swan.last().map_or(0.0, |point| point.1));
-        found.number("Log-RAID0, fullest", "MB/s", log.last().map_or(0.0, |point| point.1));
+        found.number("SWAN0, fullest", "MB/s", swan.last().map_or(NOTHING, |point| point.1));
+        found.number("Log-RAID0, fullest", "MB/s", log.last().map_or(NOTHING, |point| point.1));
         found
     }
 }

@@ -5,8 +5,11 @@ use std::fmt::Write;
 use super::figure::{Body, Chart, Panel};
 use crate::files::cell;
 
-/// Without zeros behind the point that tell nothing.
+/// Without zeros behind the point that tell nothing; empty of what was not measured.
 pub(super) fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return String::new();
+    }
     let text = format!("{value:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -94,7 +94,7 @@ pub struct Bars {
     pub name: String,
     /// Whose they are.
     pub scheme: Scheme,
-    /// Its heights, one for each group.
+    /// Its heights, one for each group; no number where nothing was measured, and there is no bar then.
     pub heights: Vec<f64>,
     /// The interval around each height, where several seeds have given one; else nothing.
     pub spread: Vec<(f64, f64)>,
@@ -198,8 +198,9 @@ impl Panel {
 }
 
 impl Line {
-    /// A curve.
-    pub fn new(name: &str, scheme: Scheme, points: Vec<(f64, f64)>) -> Self {
+    /// A curve. Points of what was not measured are left out.
+    pub fn new(name: &str, scheme: Scheme, mut points: Vec<(f64, f64)>) -> Self {
+        points.retain(|(x, y)| x.is_finite() && y.is_finite());
         Self { name: name.into(), scheme, points, spread: Vec::new() }
     }
 }

@@ -115,7 +115,7 @@ fn drawn(panel: &Panel, frame: &Frame, x: Option<&Placed>, y: &Placed) -> Vec<Ar
                     let (left, top) = (at(g, s), y.at(most).max(frame.top) - HEIGHT);
                     Area { left, right: left + wide, top, bottom: frame.bottom() }
                 };
-                bars.heights.iter().enumerate().map(bar).collect()
+                measured(bars).map(bar).collect()
             };
             series.iter().enumerate().flat_map(of).collect()
         }
@@ -208,10 +208,15 @@ fn slots(frame: &Frame, groups: usize, series: usize) -> (impl Fn(usize, usize) 
     (move |g, s| left + g as f64 * group + margin + s as f64 * wide, wide)
 }
 
+/// The heights that there are, with the place of each one's group.
+fn measured(bars: &Bars) -> impl Iterator<Item = (usize, &f64)> {
+    bars.heights.iter().enumerate().filter(|(_, height)| height.is_finite())
+}
+
 fn bars(pen: &mut Pen, series: &[Bars], groups: usize, frame: &Frame, y: &Placed) {
     let (at, wide) = slots(frame, groups, series.len());
     for (s, bars) in series.iter().enumerate() {
-        for (g, &height) in bars.heights.iter().enumerate() {
+        for (g, &height) in measured(bars) {
             let top = y.at(height).max(frame.top);
             pen.rect((at(g, s), top), ((wide - 1.5).max(1.0), frame.bottom() - top), bars.scheme.colour());
         }
@@ -245,7 +250,7 @@ fn names_and_heights(pen: &mut Pen, groups: &[String], series: &[Bars], frame: &
         pen.text((middle, frame.bottom() + 17.0), Anchor::Middle, &format!("fill=\"{INK}\""), name);
     }
     for (s, bars) in series.iter().enumerate().filter(|_| wide > 22.0) {
-        for (g, &height) in bars.heights.iter().enumerate() {
+        for (g, &height) in measured(bars) {
             let top = bars.spread.get(g).map_or(height, |spread| spread.1.max(height));
             let place = (at(g, s) + wide / 2.0 - 0.75, y.at(top).max(frame.top) - 3.0);
             pen.text(place, Anchor::Middle, &format!("fill=\"{INK}\" font-size=\"10\""), &short(height));

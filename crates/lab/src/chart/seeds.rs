@@ -4,6 +4,7 @@ use super::figure::{Bars, Body, Chart, Line, Panel};
 use super::map::Map;
 use super::merged::merged;
 use crate::interval::Interval;
+use crate::series::NOTHING;
 
 impl Chart {
     /// Of the charts of each seed: bars and the points of curves are as high as the median, with the interval around it
@@ -33,10 +34,10 @@ fn panel(by_seed: &[&Panel]) -> Panel {
     };
     let bars = |(s, bars): (usize, &Bars)| {
         let values = |g: usize| by_seed.iter().map(|panel| of(panel, s, g)).collect::<Vec<_>>();
-        let intervals: Vec<_> = (0..groups.len()).map(|g| Interval::of(&values(g))).collect();
+        let intervals: Vec<_> = (0..groups.len()).map(|g| Interval::measured(&values(g))).collect();
         Bars {
-            heights: intervals.iter().map(|interval| interval.median).collect(),
-            spread: intervals.iter().map(|interval| (interval.low, interval.high)).collect(),
+            heights: intervals.iter().map(|of| of.map_or(NOTHING, |of| of.median)).collect(),
+            spread: intervals.iter().map(|of| of.map_or((NOTHING, NOTHING), |of| (of.low, of.high))).collect(),
             ..bars.clone()
         }
     };

@@ -64,6 +64,25 @@ fn bars_of_several_seeds_are_medians_with_whiskers() {
 }
 
 #[test]
+fn what_was_not_measured_is_not_drawn_and_has_an_empty_cell() {
+    let chart = |second: f64| {
+        let bars = vec![Bars::new("SWAN", Scheme::Swan, vec![1.0, second])];
+        let panel = Panel::bars(Axis::linear("ms"), vec!["A".into(), "B".into()], bars);
+        let points = vec![(0.0, 1.0), (1.0, second), (2.0, 1.0)];
+        let lines = Panel::lines(Axis::linear("s"), Axis::linear("ms"), vec![Line::new("SWAN", Scheme::Swan, points)]);
+        vec![Chart::grid("both", "", 2, (400.0, 200.0), vec![panel, lines])]
+    };
+    let seeds = [chart(2.0), chart(crate::series::NOTHING), chart(2.0)];
+    let drawn = Chart::over_seeds(seeds.iter().map(Vec::as_slice));
+    assert!(drawn[0].csv().contains("SWAN,B,,,\n"), "{}", drawn[0].csv());
+    let first = &chart(crate::series::NOTHING)[0];
+    assert_eq!(first.csv().matches(",SWAN,1,").count(), 0, "{}", first.csv());
+    for svg in [first.svg(), drawn[0].svg()] {
+        assert!(!svg.contains("NaN"), "{svg}");
+    }
+}
+
+#[test]
 fn the_legend_shows_bars_as_bars() {
     let bars = vec![Bars::new("published", Scheme::Paper, vec![1.0])];
     let chart = Chart::single("bars", "", Panel::bars(Axis::linear("ms"), vec!["A".into()], bars));

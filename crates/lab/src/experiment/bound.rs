@@ -30,6 +30,8 @@ pub enum Ruling {
     Undecided,
     /// None of it does.
     Fails,
+    /// There is no interval: with some seed there was nothing to measure.
+    Unmeasured,
 }
 
 impl Bound {
@@ -67,12 +69,13 @@ impl Bound {
 }
 
 impl Ruling {
-    /// "holds", "undecided" or "fails".
+    /// "holds", "undecided", "fails" or "not measured".
     pub fn word(self) -> &'static str {
         match self {
             Ruling::Holds => "holds",
             Ruling::Undecided => "undecided",
             Ruling::Fails => "fails",
+            Ruling::Unmeasured => "not measured",
         }
     }
 }

@@ -20,10 +20,10 @@ pub struct Causal {
     pub cause: String,
     /// All that was changed.
     pub changed: Vec<Change>,
-    /// Ours with the cause changed.
-    pub ours: Interval,
-    /// The share of the way to what was published that this is: 1 is all of it, less than 0 is away from it.
-    pub moved: Interval,
+    /// Ours with the cause changed; nothing if there was nothing to measure then.
+    pub ours: Option<Interval>,
+    /// The share of the way to what was published that this is: 1 is all of it, less than 0 is away from it. Nothing if ours is nothing.
+    pub moved: Option<Interval>,
     /// Whether the cause is shown.
     pub shown: bool,
 }
@@ -47,8 +47,9 @@ impl Causal {
     pub fn new(cause: String, changed: Vec<Change>, published: Published, judged: &[f64], with: &[f64]) -> Self {
         let moved = |(before, after): (&f64, &f64)| 1.0 - published.distance(*after) / published.distance(*before);
         let moved: Vec<f64> = judged.iter().zip(with).map(moved).collect();
-        let moved = Interval::of(&moved);
-        let causal = Self { cause, changed, ours: Interval::of(with), moved, shown: moved.low >= HALF };
+        let moved = Interval::measured(&moved);
+        let shown = moved.is_some_and(|moved| moved.low >= HALF);
+        let causal = Self { cause, changed, ours: Interval::measured(with), moved, shown };
         Self { shown: causal.shown && !causal.is_other_hardware(), ..causal }
     }
 
@@ -162,7 +163,13 @@ mod tests {
     #[test]
     fn what_moves_ours_away_shows_nothing_however_much() {
         let causal = Causal::new(String::new(), Vec::new(), Published::Above(4.0), &[2.0], &[1.0]);
-        assert_eq!((causal.shown, causal.moved.median), (false, -0.5));
+        assert_eq!((causal.shown, causal.moved.map(|moved| moved.median)), (false, Some(-0.5)));
+    }
+
+    #[test]
+    fn a_control_that_measures_nothing_shows_nothing() {
+        let causal = Causal::new(String::new(), Vec::new(), Published::Below(4.0), &[5.0], &[f64::NAN]);
+        assert_eq!((causal.shown, causal.ours, causal.moved), (false, None, None));
     }
 
     #[test]

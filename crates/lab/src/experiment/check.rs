@@ -32,11 +32,11 @@ pub struct Check {
     pub was: Vec<Was>,
     /// What is allowed.
     pub bound: Bound,
-    /// Ours, over all seeds.
-    pub ours: Interval,
+    /// Ours, over all seeds; nothing if there was nothing to measure.
+    pub ours: Option<Interval>,
     /// What is made of it.
     pub ruling: Ruling,
-    /// Unless it holds: how far ours is off.
+    /// Unless it holds or was not measured: how far ours is off.
     pub gap: Option<Gap>,
     /// Should it fail: the experiments that were to show why, one for each supposed cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,7 +52,7 @@ pub struct Again {
     /// How many times smaller than the paper's these were.
     pub scale: f64,
     /// Ours there, over all seeds.
-    pub ours: Interval,
+    pub ours: Option<Interval>,
     /// What is made of it there.
     pub ruling: Ruling,
     /// Unless it holds there: how far ours is off.
@@ -102,11 +102,11 @@ impl std::fmt::Display for Gap {
 }
 
 impl Check {
-    /// Judges a number by its line.
-    pub fn new(line: Line, ours: Interval) -> Self {
+    /// Judges a number by its line. What was not measured does not hold, whatever was published.
+    pub fn new(line: Line, ours: Option<Interval>) -> Self {
         let (bound, published) = (line.bound(), line.published);
-        let ruling = bound.rule(ours);
-        let gap = (ruling != Ruling::Holds).then(|| Gap::of(published, ours));
+        let ruling = ours.map_or(Ruling::Unmeasured, |ours| bound.rule(ours));
+        let gap = ours.filter(|_| ruling != Ruling::Holds).map(|ours| Gap::of(published, ours));
         Self {
             figure: line.figure,
             panel: line.panel,

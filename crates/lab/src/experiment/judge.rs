@@ -62,7 +62,7 @@ fn check(line: Line, findings: &[Findings], trialled: &[Vec<Trialled>]) -> Check
         found.unwrap_or_else(|| panic!("{}: {}, {} was not measured", line.figure, line.panel, line.series)).ours
     };
     let ours: Vec<f64> = findings.iter().map(of).collect();
-    let check = Check::new(line, Interval::of(&ours));
+    let check = Check::new(line, Interval::measured(&ours));
     if check.ruling != Ruling::Fails {
         return check;
     }

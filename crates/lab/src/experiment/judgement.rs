@@ -15,15 +15,15 @@ pub struct Number {
     pub what: String,
     /// In which unit.
     pub unit: String,
-    /// As measured, over all seeds.
-    pub ours: Interval,
+    /// As measured, over all seeds; nothing if there was nothing to measure.
+    pub ours: Option<Interval>,
 }
 
 impl Number {
     /// Of values by seed, to four digits.
     pub fn new(what: String, unit: &str, values: &[f64]) -> Self {
         let values: Vec<f64> = values.iter().copied().map(rounded).collect();
-        Self { what, unit: unit.into(), ours: Interval::of(&values) }
+        Self { what, unit: unit.into(), ours: Interval::measured(&values) }
     }
 }
 
@@ -83,7 +83,7 @@ pub struct Judgement {
 }
 
 /// See [`Judgement::schema`].
-pub(super) const SCHEMA: u32 = 3;
+pub(super) const SCHEMA: u32 = 4;
 
 impl Judgement {
     /// Whether it is about a published figure; else about what papers claim, on drives or in places that they do not have.

@@ -126,7 +126,7 @@ fn intervals() -> String {
     format!(
         "<p>Numbers are medians over all seeds of an experiment; in brackets is an interval of order statistics, which encloses the \
          true median with a chance of {}, {}, {}. A check holds if the whole interval keeps its bound, fails if none of it does, and \
-         is undecided otherwise. Bars have the interval as whiskers, curves as a band around the median; heat maps are the first seed's.</p>\n",
+         is undecided otherwise; where there was nothing to measure with a seed it is not measured, and does not hold. Bars have the interval as whiskers, curves as a band around the median; heat maps are the first seed's.</p>\n",
         with(6),
         with(5),
         with(3)
@@ -316,7 +316,8 @@ fn found_for(check: &Check, cause: &Causal) -> String {
     )
 }
 
-fn share(moved: Interval) -> String {
+fn share(moved: Option<Interval>) -> String {
+    let Some(moved) = moved else { return "nothing".into() };
     let percent = |share: f64| format!("{:.0}", share * 100.0);
     match moved.is_wide() {
         true => format!("{} % [{} to {}]", percent(moved.median), percent(moved.low), percent(moved.high)),
@@ -362,12 +363,13 @@ fn quotient(value: Option<f64>, show: fn(f64) -> String) -> String {
     value.map_or("-".into(), show)
 }
 
-/// A median, with its interval if it has one.
-fn interval(of: Interval) -> String {
-    match of.is_wide() {
+/// A median, with its interval if it has one; a dash of what was not measured.
+fn interval(measured: Option<Interval>) -> String {
+    let shown = |of: Interval| match of.is_wide() {
         true => format!("{} [{} to {}]", digits(of.median), digits(of.low), digits(of.high)),
         false => digits(of.median),
-    }
+    };
+    measured.map_or("-".into(), shown)
 }
 
 /// Three digits or a little more.

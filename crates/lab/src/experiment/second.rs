@@ -66,11 +66,11 @@ mod tests {
                 place: "section 1".into(),
                 was: Vec::new(),
             };
-            Check::new(line, Interval::of(&[ours]))
+            Check::new(line, Interval::measured(&[ours]))
         };
         let checks: Vec<Check> = parts.iter().map(check).collect();
         Judgement {
-            schema: 3,
+            schema: 4,
             id: "a/b".into(),
             title: String::new(),
             published: String::new(),

@@ -141,12 +141,13 @@ impl std::fmt::Display for Summary {
 }
 
 /// How many checks came out which way.
-pub fn rulings<'a>(checks: impl Iterator<Item = &'a Check>) -> [usize; 3] {
-    checks.fold([0; 3], |mut counts, check| {
+pub fn rulings<'a>(checks: impl Iterator<Item = &'a Check>) -> [usize; 4] {
+    checks.fold([0; 4], |mut counts, check| {
         counts[match check.standing() {
             Ruling::Holds => 0,
             Ruling::Undecided => 1,
             Ruling::Fails => 2,
+            Ruling::Unmeasured => 3,
         }] += 1;
         counts
     })
@@ -173,11 +174,15 @@ mod tests {
             place: "section 1".into(),
             was: Vec::new(),
         };
-        Check::new(line, Interval::of(&ours))
+        Check::new(line, Interval::measured(&ours))
+    }
+
+    fn median(check: &Check) -> f64 {
+        check.ours.expect("it was measured").median
     }
 
     fn because(check: Check, with: f64) -> Check {
-        let cause = Causal::new("why".into(), Vec::new(), check.published, &[check.ours.median], &[with]);
+        let cause = Causal::new("why".into(), Vec::new(), check.published, &[median(&check)], &[with]);
         Check { causes: vec![cause], ..check }
     }
 
@@ -219,6 +224,18 @@ mod tests {
         assert_eq!(of(&[order("a", good), order("a", bad)]), Verdict::NotReproducedCauseUnknown);
         // What some seeds contradict is not reproduced.
         assert_eq!(of(&[order("a", [0.9, 1.1])]), Verdict::NotReproducedCauseUnknown);
+    }
+
+    #[test]
+    fn what_was_not_measured_holds_nothing_whatever_was_published() {
+        for kind in [Kind::Order, Kind::Limit] {
+            let nothing = check("a", kind, [0.0, f64::NAN]);
+            assert_eq!((nothing.ours, nothing.ruling, nothing.gap), (None, Ruling::Unmeasured, None));
+            let whole = check("b", Kind::Order, [2.0, 3.0]);
+            assert_eq!(rulings([&nothing, &whole].into_iter()), [1, 0, 0, 1]);
+            let verdict = of(&[check("a", Kind::Order, [2.0, 3.0]), whole, nothing]);
+            assert_eq!(verdict.to_string(), "reproduced in part (b; not a)");
+        }
     }
 
     #[test]

@@ -67,9 +67,9 @@ fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// Bytes of a span in MiB/s; 0 of none.
+/// Bytes of a span in MiB/s; no number if it has no length.
 pub fn mib_per_second(bytes: u64, span_ns: u64) -> f64 {
-    mib(bytes) / (span_ns as f64 / 1e9).max(1e-9)
+    mib(bytes) / (span_ns as f64 / 1e9)
 }
 
 /// Clients' writes in MiB/s.

@@ -7,7 +7,7 @@ use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::percent;
 use crate::outcome::{Outcome, Sample};
-use crate::series::{TIME, over_time};
+use crate::series::{NOTHING, TIME, over_time};
 
 /// See the module's text.
 pub struct Fig4;
@@ -147,7 +147,7 @@ fn written(sample: &Sample) -> f64 {
     mib_per_second(sample.writes[1], sample.span_ns)
 }
 
-/// Writes of several samples in MiB/s; 0 of none.
+/// Writes of several samples in MiB/s; no number of none.
 fn mean_rate(samples: &[Sample]) -> f64 {
     let sum = |of: fn(&Sample) -> u64| samples.iter().map(of).sum::<u64>();
     mib_per_second(sum(|sample| sample.writes[1]), sum(|sample| sample.span_ns))
@@ -187,7 +187,7 @@ fn cleaning(scale: Scale, outcome: &Outcome) -> &[Sample] {
 struct Phases {
     /// For as long as the paper's were fast.
     first: f64,
-    /// From then on, until cleaning begins.
+    /// From then on, until cleaning begins; no number if it has begun before.
     then: f64,
     /// Once clients live on what cleaning frees.
     cleaning: f64,
@@ -204,7 +204,7 @@ impl Phases {
             first: mean_rate(first),
             then: mean_rate(then),
             cleaning: mean_rate(cleaning(scale, outcome)),
-            began: before.last().map_or(0.0, |sample| scale.papers_seconds(sample.at_ns)),
+            began: before.last().map_or(NOTHING, |sample| scale.papers_seconds(sample.at_ns)),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::common::{RAW, SALSA, amplification};
 use super::objects::{self, JUDGED, NOTES, OPERATIONS, Served, Setup, operations};
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::series::NOTHING;
 
 /// See the module's text.
 pub struct Fig5;
@@ -57,7 +58,7 @@ impl Experiment for Fig5 {
 
 /// MiB/s of objects.
 fn rate(served: &Served, setup: Setup, operation: &str) -> f64 {
-    served.operations(setup, operation).map_or(0.0, |row| served.rate(row))
+    served.operations(setup, operation).map_or(NOTHING, |row| served.rate(row))
 }
 
 /// How many times faster SALSA is.
@@ -71,7 +72,7 @@ fn tell(found: &mut Findings, sizes: &[Served]) {
         for of in served.trials {
             let trial = &of.trial.name;
             for (name, operation) in OPERATIONS {
-                let rate = operations(of, operation).map_or(0.0, |row| served.rate(row));
+                let rate = operations(of, operation).map_or(NOTHING, |row| served.rate(row));
                 found.number(format!("{trial}: {name}"), "MiB/s", rate);
             }
             found.number(format!("{trial}: sent to the disk for each block"), "", amplification(of));

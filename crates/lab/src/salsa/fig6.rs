@@ -5,6 +5,7 @@ use super::objects::{self, JUDGED, NOTES, OPERATIONS, Served, Setup};
 use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::OperationRow;
+use crate::series::NOTHING;
 use cygnus_types::Nanos;
 
 /// See the module's text.
@@ -38,7 +39,7 @@ impl Experiment for Fig6 {
             tell(&mut found, served);
         }
         let ratio = |served: &Served, operation, of: fn(&OperationRow) -> f64| {
-            let latency = |setup| served.operations(setup, operation).map_or(0.0, of);
+            let latency = |setup| served.operations(setup, operation).map_or(NOTHING, of);
             latency(Setup::Log) / latency(Setup::Raw)
         };
         let [small, large] = &sizes;
@@ -75,7 +76,7 @@ fn tell(found: &mut Findings, served: &Served) {
     for setup in JUDGED {
         for (name, operation) in OPERATIONS {
             for (kind, latency) in BESIDE {
-                let ours = served.operations(setup, operation).map_or(0.0, |row| ms(latency(row)));
+                let ours = served.operations(setup, operation).map_or(NOTHING, |row| ms(latency(row)));
                 found.number(format!("{}: {name}, {kind}", served.trial(setup).trial.name), "ms", ours);
             }
         }

@@ -6,6 +6,7 @@ use crate::DeviceSample;
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Sample;
+use crate::series::NOTHING;
 
 /// See the module's text.
 pub struct Fig7;
@@ -67,15 +68,15 @@ impl<'a> Course<'a> {
         Self { moving, settled }
     }
 
-    /// Seconds until all active files are on flash.
+    /// Seconds until all active files are on flash; no number if they are not until the end.
     fn moved_after(&self) -> f64 {
-        self.moving.last().map_or(0.0, at)
+        self.moving.last().filter(|_| !self.settled.is_empty()).map_or(NOTHING, at)
     }
 
-    /// The part that a drive has of something once they are.
+    /// The part that a drive has of something once they are; no number if there is none of it.
     fn share(&self, drive: usize, of: fn(&DeviceSample) -> u64) -> f64 {
         let sum = |drive: usize| self.settled.iter().map(|sample| of(&sample.devices[drive])).sum::<u64>() as f64;
-        sum(drive) / (sum(FLASH) + sum(DISK)).max(1.0)
+        sum(drive) / (sum(FLASH) + sum(DISK))
     }
 }
 
@@ -85,7 +86,7 @@ fn is_moved(sample: &Sample) -> bool {
     reads(DISK) * 100 < (reads(FLASH) + reads(DISK)) * MOVED
 }
 
-/// Clients' reads in MiB/s; 0 of no samples.
+/// Clients' reads in MiB/s; no number of no samples.
 fn mean(samples: &[Sample]) -> f64 {
     let sum = |of: fn(&Sample) -> u64| samples.iter().map(of).sum::<u64>();
     mib_per_second(sum(|sample| sample.reads[1]), sum(|sample| sample.span_ns))

@@ -6,6 +6,7 @@ use super::common::{RAW, SALSA, disk, raw, salsa_on_disk};
 use crate::chart::Scheme;
 use crate::experiment::{Findings, Scale, Trial, Trialled};
 use crate::outcome::OperationRow;
+use crate::series::NOTHING;
 
 /// How much smaller the disk and all that lies on it are.
 pub const DIVISOR: f64 = 16.0;
@@ -159,7 +160,7 @@ impl<'a> Served<'a> {
     /// Whatever a figure shows of each operation, beside what was published of it, with the supposed causes.
     pub fn judge(&self, found: &mut Findings, shown: impl Fn(&OperationRow) -> f64) {
         for (name, operation) in OPERATIONS {
-            let ours = |setup| self.operations(setup, operation).map_or(0.0, &shown);
+            let ours = |setup| self.operations(setup, operation).map_or(NOTHING, &shown);
             let panel = format!("{name}, {}", self.size.name);
             for setup in JUDGED {
                 found.published(&panel, setup.name(), ours(setup));
@@ -175,10 +176,10 @@ impl<'a> Served<'a> {
         }
     }
 
-    /// MiB/s of objects.
+    /// MiB/s of objects; no number if there was no time.
     pub fn rate(&self, row: &OperationRow) -> f64 {
         let mib = self.size.kib as f64 / 1024.0;
-        row.count as f64 * mib / (row.span_ns as f64 / 1e9).max(1e-9)
+        row.count as f64 * mib / (row.span_ns as f64 / 1e9)
     }
 }
 

@@ -4,6 +4,7 @@ use super::common::{DIVISOR, RAW, SALSA, SEEDS, drives, mib_per_second, raw, run
 use super::objects::operations;
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::series::NOTHING;
 
 /// See the module's text.
 pub struct Table3;
@@ -154,7 +155,7 @@ fn transactions(trialled: &Trialled) -> f64 {
 
 /// MiB/s of objects stored.
 fn stored(trialled: &Trialled) -> f64 {
-    operations(trialled, PUT).map_or(0.0, |row| mib_per_second(row.count << 17, row.span_ns))
+    operations(trialled, PUT).map_or(NOTHING, |row| mib_per_second(row.count << 17, row.span_ns))
 }
 
 /// Blocks moved for each that clients wrote.

@@ -3,6 +3,7 @@
 use super::common::{COPIES, Case, DIVISOR, Engine, FULL, Results, SEEDS, SEQUENTIAL, SMALL, bars, drives};
 use crate::chart::Chart;
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::series::most;
 
 /// See the module's text.
 pub struct Fig10;
@@ -80,7 +81,7 @@ impl Experiment for Fig10 {
         without.into_iter().for_each(|(panel, series, ratio)| found.supposed((panel, series), COPIES, &tried, ratio));
         for load in [SMALL, SEQUENTIAL, FULL] {
             let rivals = [FusionRaid, Mdraid].map(|rival| mean(ScalaAfa, rival, load));
-            let least = rivals.into_iter().fold(0.0, f64::max);
+            let least = most(rivals);
             found.published("shortest of all", format!("{load}: ours / the next, mean"), least);
         }
         for case in cases() {

@@ -3,6 +3,7 @@
 use super::common::{COPIES, Case, DIVISOR, Engine, IDEAL, Results, SEEDS, SEQUENTIAL, drives, gigabytes};
 use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::series::NOTHING;
 
 /// See the module's text.
 pub struct Fig11;
@@ -90,7 +91,7 @@ impl Experiment for Fig11 {
         ] {
             found.supposed(line, COPIES, &[(results.place(ours), results.place(bare))], rate(bare));
         }
-        let from_memory = trials.iter().find(|trialled| trialled.trial.name == FROM_MEMORY).map_or(0.0, gigabytes);
+        let from_memory = trials.iter().find(|trialled| trialled.trial.name == FROM_MEMORY).map_or(NOTHING, gigabytes);
         found.number("one core on 4+1 / (k + m) / (m + 1) of a drive", "", rate(&ours[0]) / IDEAL);
         found.number("the same, answered from memory", "", from_memory / IDEAL);
         found.number("the same, nothing copied and no checksums", "", rate(&bare) / IDEAL);

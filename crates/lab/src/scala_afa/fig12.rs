@@ -4,7 +4,7 @@ use super::common::{DIVISOR, Engine, SEEDS};
 use super::traces::{ENGINES, Played, SYNTHESISED, TRACES, trials};
 use crate::chart::{Axis, Bars, Chart, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
-use crate::series::mean;
+use crate::series::{least, mean, most};
 
 /// See the module's text.
 pub struct Fig12;
@@ -46,12 +46,12 @@ impl Experiment for Fig12 {
         }
         let ours = |trace: &str| played.written(trace, ScalaAfa);
         let but = |trace: &str| TRACES.into_iter().filter(move |&other| other != trace).collect::<Vec<_>>();
-        let most = but("DAP").into_iter().map(ours).fold(0.0, f64::max);
+        let most = most(but("DAP").into_iter().map(ours));
         found.published("DAP", "ours", ours("DAP"));
         found.published("DAP", "ours / the next trace", ours("DAP") / most);
         for engine in ENGINES {
             let written = |trace: &str| played.written(trace, engine);
-            let least = but("webmail").into_iter().map(written).fold(f64::MAX, f64::min);
+            let least = least(but("webmail").into_iter().map(written));
             let series = format!("{}: webmail / the next trace", engine.name());
             found.published("webmail is slowest", series, written("webmail") / least);
         }

@@ -5,7 +5,7 @@ use super::profiles::FUSION_RAID;
 use crate::Sample;
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
-use crate::series::{TIME, over_time, rate};
+use crate::series::{NOTHING, TIME, over_time, rate};
 
 /// See the module's text.
 pub struct Fig3;
@@ -71,7 +71,8 @@ impl Experiment for Fig3 {
         ];
         let chart = Chart::grid("fusionraid", self.about().title, 2, (380.0, 240.0), panels);
         let mut found = Findings::new(vec![chart], NOTES.map(str::to_owned).into());
-        let mean = |trialled: &Trialled| trialled.outcome.latency_of("write", 0).map_or(0.0, |row| row.mean_ns as f64);
+        let mean =
+            |trialled: &Trialled| trialled.outcome.latency_of("write", 0).map_or(NOTHING, |row| row.mean_ns as f64);
         found.number("copying, 1 thread: fitted to the published 4.8", "GB/s", points[0].1);
         found.number("copying, 2 threads: fitted to the published 7.2", "GB/s", points[1].1);
         found.published("copying, 8 threads", "rate", points[2].1);

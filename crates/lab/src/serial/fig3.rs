@@ -3,7 +3,7 @@
 use super::common::{AGING, RAID0, aged_then_hot, written};
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
-use crate::series::{TIME, mean, over_time};
+use crate::series::{TIME, least, mean, over_time};
 
 /// See the module's text.
 pub struct Fig3;
@@ -36,7 +36,7 @@ impl Experiment for Fig3 {
         // Without the first interval, in which the drives' caches fill, and the last, in which the clients end.
         let rates: Vec<f64> = points[1..points.len() - 1].iter().map(|point| point.1).collect();
         let fresh = mean(&rates[..rates.len() / 30]);
-        let least = rates.iter().copied().fold(f64::MAX, f64::min);
+        let least = least(rates.iter().copied());
         let panel = Panel::lines(
             Axis::linear(TIME),
             Axis::linear("writes (MB/s)"),

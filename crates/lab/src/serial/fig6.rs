@@ -4,7 +4,7 @@ use super::common::{RAID0, SERIAL, bytes, devices, drives_written_at_once, store
 use crate::Sample;
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
-use crate::series::{TIME, mean, over_time, variation};
+use crate::series::{TIME, least, mean, most, over_time, variation};
 
 /// See the module's text.
 pub struct Fig6;
@@ -82,15 +82,14 @@ impl Experiment for Fig6 {
         let at_once = |trialled: &Trialled| drives_written_at_once(trialled.outcome);
         let chart = Chart::single("throughput", self.about().title, panel.marked(marks));
         let mut found = Findings::new(vec![chart], NOTES.map(str::to_owned).into());
-        let (least, most) =
-            (of_raid.iter().copied().fold(f64::MAX, f64::min), of_raid.iter().copied().fold(0.0, f64::max));
+        let (least, most) = (least(of_raid.iter().copied()), most(of_raid.iter().copied()));
         found.published("RAID-0", "lowest of an interval", least);
         found.published("RAID-0", "drives written at once", at_once(raid));
         found.published("serial", "rate", mean(&of_serial));
         found.published("serial", "rate, what one drive can do", mean(&of_serial));
         found.published("serial", "drives written at once", at_once(serial));
         found.published("order", "rate: serial / RAID-0", mean(&of_serial) / mean(&of_raid));
-        found.published("order", "variation: serial / RAID-0", variation(&of_serial) / variation(&of_raid).max(1e-9));
+        found.published("order", "variation: serial / RAID-0", variation(&of_serial) / variation(&of_raid));
         found.number("RAID-0, mean (the link is given)", "MB/s", mean(&of_raid));
         found.number("RAID-0, most", "MB/s", most);
         found.number("RAID-0, coefficient of variation", "%", variation(&of_raid));

@@ -6,7 +6,7 @@ use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Outcome;
 use crate::outcome::ratio;
-use crate::series::{TIME, mean, over_time, rate, variation};
+use crate::series::{TIME, least, mean, over_time, rate, variation};
 
 /// See the module's text.
 pub struct Fig7;
@@ -112,7 +112,7 @@ impl Pace {
             mean: mean(&both),
             aging: mean(&aging),
             after: mean(&after),
-            least: both.iter().copied().fold(f64::MAX, f64::min),
+            least: least(both.iter().copied()),
             variation: variation(&both),
             collecting: collecting(true),
             resting: collecting(false),
@@ -130,5 +130,5 @@ fn first_two(outcome: &Outcome) -> f64 {
         valid += sample.victims[0];
         emptied += sample.victims[1];
     }
-    valid as f64 * 100.0 / emptied.max(1) as f64
+    valid as f64 * 100.0 / emptied as f64
 }

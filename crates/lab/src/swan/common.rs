@@ -100,14 +100,14 @@ pub const TURNS: &str = "One group is cleaned at a time, as in section 3 (the pr
 /// then, of groups of `width` data drives.
 pub fn turn(scale: Scale, outcome: &Outcome, width: u64, found: &mut Findings) {
     let sum = |of: fn(&Sample) -> u64| settled(outcome).iter().map(of).sum::<u64>() as f64;
-    let valid = sum(|sample| sample.victims[0]) / sum(|sample| sample.victims[1]).max(1.0);
+    let valid = sum(|sample| sample.victims[0]) / sum(|sample| sample.victims[1]);
     let free = (outcome.drive_bytes * width) as f64 * (1.0 - valid);
     let seconds = scale.papers_seconds(settled(outcome).iter().map(|sample| sample.span_ns).sum());
-    let lasts = seconds / sum(|sample| sample.rotations).max(1.0);
-    let papers = seconds * free / sum(|sample| sample.writes[1]).max(1.0);
+    let lasts = seconds / sum(|sample| sample.rotations);
+    let papers = seconds * free / sum(|sample| sample.writes[1]);
     found.number("a turn as front-end lasts", "s", lasts);
     found.number("S(1-u) / rate, a turn of section 3.5", "s", papers);
-    found.number("a turn / a turn of section 3.5", "", lasts / papers.max(1e-9));
+    found.number("a turn / a turn of section 3.5", "", lasts / papers);
     found.number("segments cleaned in a second group beside the first", "", outcome.victims_beside as f64);
 }
 

@@ -4,7 +4,7 @@ use super::common::{drives_of_140, log_raid0_and_swan0, settled, writes_over_tim
 use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::{Outcome, Sample};
-use crate::series::{TIME, rate};
+use crate::series::{NOTHING, TIME, least, most, rate};
 
 /// See the module's text.
 pub struct Fig1;
@@ -74,14 +74,9 @@ impl Curve {
     fn of(scale: Scale, log: &Trialled) -> Self {
         let before: Vec<&Sample> = log.outcome.samples.iter().take_while(|sample| sample.victims[1] == 0).collect();
         let bytes = before.iter().map(|sample| sample.writes[1]).sum::<u64>() as f64 * scale.divisor();
-        let began = before.last().map_or(0.0, |sample| scale.papers_seconds(sample.at_ns));
+        let began = before.last().map_or(NOTHING, |sample| scale.papers_seconds(sample.at_ns));
         let (least, most) = ends(log.outcome);
-        Self {
-            began,
-            at_first: bytes / began.max(1e-9) / 1e6,
-            filled: bytes / ARRAY,
-            later: (written(log), least, most),
-        }
+        Self { began, at_first: bytes / began / 1e6, filled: bytes / ARRAY, later: (written(log), least, most) }
     }
 
     fn numbers(&self) -> [(&'static str, &'static str, f64); 8] {
@@ -102,7 +97,7 @@ impl Curve {
 /// The least and the greatest rate of an interval of the second half, in MB/s.
 fn ends(outcome: &Outcome) -> (f64, f64) {
     let rates = settled(outcome).iter().map(|sample| rate(sample.writes[1], sample.span_ns));
-    rates.fold((f64::MAX, 0.0), |(least, most), rate| (rate.min(least), rate.max(most)))
+    (least(rates.clone()), most(rates))
 }
 
 const CONTRADICTION: &str = "Section 1 has eight drives write at close to their full rate before anything is cleaned, and \

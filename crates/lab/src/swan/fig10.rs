@@ -5,6 +5,7 @@ use super::ycsb::{MODELLED, bars, beside_rivals, lookups, of_workload, title};
 use crate::chart::{Chart, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::{LatencyRow, Point};
+use crate::series::NOTHING;
 
 /// See the module's text.
 pub struct Fig10;
@@ -30,7 +31,7 @@ impl Experiment for Fig10 {
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
         let at = |of: fn(&LatencyRow) -> u64| {
-            move |trialled: &Trialled| lookups(trialled.outcome).map_or(0.0, |row| of(row) as f64 / 1e3)
+            move |trialled: &Trialled| lookups(trialled.outcome).map_or(NOTHING, |row| of(row) as f64 / 1e3)
         };
         let panel =
             |(percentile, of)| -> Panel { bars(&format!("lookups, {percentile} (us)"), READING, trials, at(of)) };

@@ -5,7 +5,7 @@ use super::ycsb::beside_rivals;
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::{LatencyRow, Sample};
-use crate::series::{TIME, over_time};
+use crate::series::{TIME, most, over_time};
 
 /// See the module's text.
 pub struct Fig11;
@@ -43,7 +43,7 @@ impl Experiment for Fig11 {
             Panel::lines(Axis::linear(TIME), Axis::logarithmic("99 % (us)").between(100.0, 10_000.0), vec![line])
                 .titled(&trialled.trial.name)
         };
-        let worst = |trialled: &Trialled| trialled.outcome.samples.iter().map(p99).fold(0.0, f64::max);
+        let worst = |trialled: &Trialled| most(trialled.outcome.samples.iter().map(p99));
         let of = |trialled: &Trialled, what: fn(&LatencyRow) -> u64| what(lookups(trialled)) as f64 / 1e3;
         let mean = |trialled: &Trialled| of(trialled, |row| row.mean_ns);
         let panels = trials.iter().map(panel).collect();

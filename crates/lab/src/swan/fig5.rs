@@ -6,7 +6,7 @@ use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::percent;
 use crate::outcome::{Sample, per_second};
-use crate::series::TIME;
+use crate::series::{NOTHING, TIME};
 
 /// See the module's text.
 pub struct Fig5;
@@ -44,12 +44,12 @@ impl Experiment for Fig5 {
         let cleaning = swan.outcome.samples.iter().filter(|sample| sample.victims[1] > 0);
         let slowest = cleaning
             .min_by_key(|sample| per_second(sample.writes[1], sample.span_ns))
-            .map_or(0.0, Sample::victims_valid);
+            .map_or(NOTHING, Sample::victims_valid);
         let level = Mark::Level { at: 800.0, label: "published: about 800".into() };
         let panels = vec![panel(log, vec![band]), panel(swan, vec![level])];
         let chart = Chart::grid("throughput", self.about().title, 1, (760.0, 220.0), panels);
         let mut found = Findings::new(vec![chart], NOTES.map(str::to_owned).into());
-        let swings = |log, swan| variation(log) / variation(swan).max(0.1);
+        let swings = |log, swan| variation(log) / variation(swan);
         let (rate, swing) =
             (("(a) Log-RAID0", "rate once cleaning"), ("(a) Log-RAID0", "variation of the rate / SWAN0's"));
         let order = ("two drives beat eight", "SWAN0 / Log-RAID0");

@@ -4,7 +4,7 @@ use super::common::{log_raid0_and_swan0, one_group_at_a_time, sampled, settled};
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::{DeviceSample, DeviceTotals, Outcome, Sample};
-use crate::series::{TIME, mean, over_time, rate};
+use crate::series::{NOTHING, TIME, mean, over_time, rate};
 
 /// See the module's text.
 pub struct Fig6;
@@ -59,7 +59,7 @@ impl Experiment for Fig6 {
         let line = "drives that are read at once";
         found.published(b, line, read(swan));
         found.supposed(panel(line), TWO_GROUPS, cause, read(one));
-        let lasted = swan.outcome.samples.last().map_or(0.0, |sample| scale.papers_seconds(sample.at_ns));
+        let lasted = swan.outcome.samples.last().map_or(NOTHING, |sample| scale.papers_seconds(sample.at_ns));
         found.number("SWAN0: a turn as front-end lasts", "s", lasted / (swan.outcome.rotations as f64 + 1.0));
         found
     }

@@ -4,7 +4,7 @@ use super::common::{TURNS, log_raid0_and_swan0, one_group_at_a_time, turn};
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Sample;
-use crate::series::{TIME, mean, over_time, variation};
+use crate::series::{NOTHING, TIME, mean, most, over_time, variation};
 
 /// See the module's text.
 pub struct Fig7;
@@ -32,17 +32,17 @@ impl Experiment for Fig7 {
         let [swan] = trials else { unreachable!("as many as were set up") };
         let outcome = swan.outcome;
         let cleaned: Vec<&Sample> = outcome.samples.iter().filter(|sample| sample.victims[1] > 0).collect();
-        let began = cleaned.first().map_or(0.0, |sample| scale.papers_seconds(sample.at_ns));
+        let began = cleaned.first().map_or(NOTHING, |sample| scale.papers_seconds(sample.at_ns));
         let points =
             cleaned.iter().map(|sample| (scale.papers_seconds(sample.at_ns), sample.victims_valid())).collect();
         let free = over_time(scale, outcome, |sample| sample.free_segments as f64);
         let quarter = cleaned.len() / 4;
         let (early, late) = (&cleaned[quarter..2 * quarter], &cleaned[3 * quarter..]);
         // That it converges is that it swings less later than it did before.
-        let settles = |value: fn(&Sample) -> f64| swing(late, value).1 / swing(early, value).1.max(1e-9);
+        let settles = |value: fn(&Sample) -> f64| swing(late, value).1 / swing(early, value).1;
         let free_segments: fn(&Sample) -> f64 = |sample| sample.free_segments as f64;
-        let first = cleaned.first().map_or(100.0, |sample| sample.victims_valid());
-        let peak = cleaned.iter().map(|sample| sample.victims_valid()).fold(0.0, f64::max);
+        let first = cleaned.first().map_or(NOTHING, |sample| sample.victims_valid());
+        let peak = most(cleaned.iter().map(|sample| sample.victims_valid()));
         let line = |name, points| vec![Line::new(name, Scheme::Swan, points)];
         let panels = vec![
             Panel::lines(

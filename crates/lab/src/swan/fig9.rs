@@ -3,6 +3,7 @@
 use super::ycsb::{MODELLED, WORKLOADS, bars, beside_rivals, lookups, of_workload, title, trials};
 use crate::chart::Chart;
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::series::NOTHING;
 
 /// See the module's text.
 pub struct Fig9;
@@ -26,7 +27,7 @@ impl Experiment for Fig9 {
     }
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
-        let mean = |trialled: &Trialled| lookups(trialled.outcome).map_or(0.0, |row| row.mean_ns as f64 / 1e3);
+        let mean = |trialled: &Trialled| lookups(trialled.outcome).map_or(NOTHING, |row| row.mean_ns as f64 / 1e3);
         let panel = bars("mean latency of lookups (us)", READING, trials, mean);
         let chart = Chart::single("latency", self.about().title, panel);
         let mut found = Findings::new(vec![chart], vec![MODELLED.into()]);

@@ -7,6 +7,7 @@ use super::ycsb::{MODELLED, SWAN, trials};
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::{Outcome, RoleRow};
+use crate::series::NOTHING;
 
 /// See the module's text.
 pub struct Table4;
@@ -45,7 +46,7 @@ impl Experiment for Table4 {
         let [swan] = trials else { unreachable!("as many as were set up") };
         let all: f64 = PUBLISHED.iter().map(|(role, ..)| count(swan.outcome, role)).sum();
         let all_published: f64 = PUBLISHED.iter().map(|(_, _, reads, _)| reads).sum();
-        let share = |role: &str| 100.0 * count(swan.outcome, role) / all.max(1.0);
+        let share = |role: &str| 100.0 * count(swan.outcome, role) / all;
         let bars = |value: &dyn Fn(&str) -> f64, published: [f64; 3]| {
             vec![
                 Bars::new("SWAN 3R-3SSD", Scheme::Swan, PUBLISHED.iter().map(|(role, ..)| value(role)).collect()),
@@ -67,7 +68,7 @@ impl Experiment for Table4 {
         }
         let ratio = |more: usize, less: usize| {
             let series = format!("mean latency: {} / {}", PUBLISHED[more].1, PUBLISHED[less].1);
-            (series, latency(PUBLISHED[more].0) / latency(PUBLISHED[less].0).max(1e-9))
+            (series, latency(PUBLISHED[more].0) / latency(PUBLISHED[less].0))
         };
         for (series, ours) in [ratio(0, 1), ratio(2, 1), ratio(2, 0)] {
             found.published("order", series, ours);
@@ -87,5 +88,5 @@ fn count(outcome: &Outcome, role: &str) -> f64 {
 
 /// In microseconds.
 fn mean(outcome: &Outcome, role: &str) -> f64 {
-    row(outcome, role).map_or(0.0, |row| row.mean_ns as f64 / 1e3)
+    row(outcome, role).map_or(NOTHING, |row| row.mean_ns as f64 / 1e3)
 }

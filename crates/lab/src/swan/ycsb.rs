@@ -125,5 +125,5 @@ pub fn title(workload: &str) -> String {
 /// A number of SWAN by that of each rival, with the rival's name.
 pub fn beside_rivals(of_workload: &[Trialled], value: impl Fn(&Trialled) -> f64) -> [(&'static str, f64); SWAN] {
     let swan = value(&of_workload[SWAN]);
-    std::array::from_fn(|rival| (SCHEMES[rival].0, swan / value(&of_workload[rival]).max(1e-9)))
+    std::array::from_fn(|rival| (SCHEMES[rival].0, swan / value(&of_workload[rival])))
 }

@@ -304,9 +304,9 @@ pub fn effect(look: &Look, load: Load, of: Measure) -> f64 {
     ratio(of(look(&moves)), of(look(&stays)))
 }
 
-/// Nothing of nothing is all of it: there was nothing to be gained.
+/// No waiting of none is all of it: there was nothing to be gained. Some of none is no number.
 pub fn ratio(one: f64, other: f64) -> f64 {
-    if other > 0.0 { one / other } else { 1.0 }
+    if (one, other) == (0.0, 0.0) { 1.0 } else { one / other }
 }
 
 /// Something of a run.
@@ -317,7 +317,7 @@ pub type Wait = fn(&ClusterRow) -> Option<u64>;
 /// Mean latency of all requests in microseconds.
 pub fn latency(outcome: &Outcome) -> f64 {
     let sum: f64 = outcome.latency.iter().map(|row| row.count as f64 * row.mean_ns as f64).sum();
-    sum / 1e3 / (outcome.requests as f64).max(1.0)
+    sum / 1e3 / outcome.requests as f64
 }
 
 /// Thousands of requests a second.
@@ -329,7 +329,7 @@ pub fn kiops(outcome: &Outcome) -> f64 {
 pub fn wait(outcome: &Outcome, of: Wait) -> f64 {
     let requests: u64 = outcome.clusters.iter().map(|row| row.requests).sum();
     let sum: f64 = outcome.clusters.iter().map(|row| row.requests as f64 * of(row).unwrap_or(0) as f64).sum();
-    sum / 1e3 / (requests as f64).max(1.0)
+    sum / 1e3 / requests as f64
 }
 
 /// Waiting for buses and links.
@@ -345,7 +345,7 @@ pub fn storage(outcome: &Outcome) -> f64 {
 /// How unevenly modules wear: what the one that was written most was written, by the mean; 1 if none was written.
 pub fn wear(outcome: &Outcome) -> f64 {
     let written = || outcome.devices.iter().map(|device| device.written_bytes);
-    let mean = written().sum::<u64>() as f64 / outcome.devices.len().max(1) as f64;
+    let mean = written().sum::<u64>() as f64 / outcome.devices.len() as f64;
     ratio(written().max().unwrap_or(0) as f64, mean)
 }
 

@@ -8,7 +8,7 @@ use super::fig9::cases;
 use crate::chart::{Axis, Chart, Line, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Outcome;
-use crate::series::mean;
+use crate::series::{NOTHING, mean};
 
 /// See the module's text.
 pub struct Fig11;
@@ -80,7 +80,7 @@ fn distribution(outcome: &Outcome) -> Vec<(f64, f64)> {
         outcome.latency.iter().flat_map(|row| row.buckets.iter().map(|&(bound, count)| (bound.0, count))).collect();
     buckets.sort_unstable();
     let mut seen = 0;
-    let all = outcome.requests.max(1) as f64;
+    let all = outcome.requests as f64;
     let point = |(bound, count): (u64, u64)| {
         seen += count;
         // What is answered from memory takes no time, which no logarithm has.
@@ -91,5 +91,5 @@ fn distribution(outcome: &Outcome) -> Vec<(f64, f64)> {
 
 /// In microseconds.
 fn percentile(outcome: &Outcome, percent: f64) -> f64 {
-    distribution(outcome).into_iter().find(|point| point.1 >= percent).map_or(0.0, |point| point.0)
+    distribution(outcome).into_iter().find(|point| point.1 >= percent).map_or(NOTHING, |point| point.0)
 }

@@ -8,7 +8,7 @@ use crate::chart::{Axis, Bars, Chart, Heat, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::Outcome;
 use crate::outcome::ratio;
-use crate::series::mean;
+use crate::series::{mean, most};
 
 /// See the module's text.
 pub struct Fig9;
@@ -86,7 +86,7 @@ impl Experiment for Fig9 {
         ] {
             results.line(&mut found, line, &both(one(name)), |look| effect(look, one(name), of));
         }
-        let extra = |look: &Look| all.iter().map(|case| extra_writes(look(case))).fold(0.0, f64::max);
+        let extra = |look: &Look| most(all.iter().map(|case| extra_writes(look(case))));
         results.line(&mut found, ("extra writes", "worst of all"), &all, extra);
         for workload in WORKLOADS {
             let [stays, moves] = both(Load::Table(workload));

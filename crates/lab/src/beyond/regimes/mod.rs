@@ -8,6 +8,7 @@ use crate::chart::{Axis, Better, Cell, Chart, Map, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::interval::Interval;
 use crate::outcome::{LatencyRow, Outcome, Point};
+use crate::series::NOTHING;
 use place::{Answers, DESIGNS, Design, Load, Place, Sheet, closed, open};
 pub use recorded::{Led, Regime, nearest_regime};
 
@@ -159,7 +160,7 @@ impl Measured<'_> {
                 let tail = |design| latency(of(MIDDLE, design), kind, |row| row.p999_ns);
                 for rival in [Design::LogRaid, Design::Raid5] {
                     let series = format!("swan / {}{size}", rival.name());
-                    found.published(panel, series, tail(Design::Swan) / tail(rival).max(1e-9));
+                    found.published(panel, series, tail(Design::Swan) / tail(rival));
                 }
             }
         }
@@ -183,5 +184,5 @@ fn tail(place: Place, outcome: &Outcome, kind: &str, (_, of): Point, least: u64)
 const JOB: u16 = 0;
 
 fn latency(outcome: &Outcome, kind: &str, of: fn(&LatencyRow) -> u64) -> f64 {
-    outcome.latency_of(kind, JOB).map_or(0.0, |row| of(row) as f64 / 1e3)
+    outcome.latency_of(kind, JOB).map_or(NOTHING, |row| of(row) as f64 / 1e3)
 }

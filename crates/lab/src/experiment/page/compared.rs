@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{Section, interval};
 use crate::chart::escape;
+use crate::experiment::bound::Ruling;
 use crate::experiment::check::{Again, Check, Gap};
 use crate::experiment::published::{Kind, Read, Was};
 use crate::experiment::verdict::rulings;
@@ -26,12 +27,12 @@ pub(super) fn checks(checks: &[Check]) -> String {
 /// All of them, with a sentence that counts.
 pub(super) fn table(sections: &[Section]) -> String {
     let runs = || sections.iter().filter_map(|(.., run)| run.as_ref().map(|(judgement, _)| judgement));
-    let [hold, undecided, fail] = rulings(runs().flat_map(|run| &run.checks));
+    let [hold, undecided, fail, unmeasured] = rulings(runs().flat_map(|run| &run.checks));
     let mut out = format!(
-        "<p>{} checks: {hold} hold, {undecided} are undecided, {fail} fail. \"Off by\" is the distance of ours from what was \
+        "<p>{} checks: {hold} hold, {undecided} are undecided, {fail} fail, {unmeasured} measured nothing. \"Off by\" is the distance of ours from what was \
          published, as a part of it where it is not zero. A number in brackets is printed by no paper: it was derived from what is printed, \
          as the line says when pointed at.</p>\n<table class=\"wide\"><tr>{HEADS}</tr>\n",
-        hold + undecided + fail
+        hold + undecided + fail + unmeasured
     );
     for run in runs() {
         let (id, title) = (&run.id, escape(&run.title));
@@ -67,9 +68,10 @@ fn row(check: &Check) -> String {
     let ours = interval(check.ours) + &again(|again| interval(again.ours));
     let off = off_by(check.gap) + &again(|again| off_by(again.gap));
     let word = check.standing().word();
+    let class = if check.standing() == Ruling::Unmeasured { "not" } else { word };
     format!(
         "<tr>{}{published}<td>{read}</td><td class=\"n\">{allowed}</td><td class=\"n\">{ours}</td><td>{unit}</td>\
-         <td class=\"n\">{off}</td><td class=\"{word}\">{word}</td></tr>\n",
+         <td class=\"n\">{off}</td><td class=\"{class}\">{word}</td></tr>\n",
         text.concat()
     )
 }
@@ -104,7 +106,7 @@ mod tests {
             place: "Figure 1".into(),
             was: vec![Was { said: "900".into(), until: "2026-11-23".into(), reason: "misread".into() }],
         };
-        Check::new(line, Interval::of(ours))
+        Check::new(line, Interval::measured(ours))
     }
 
     fn judgement() -> Judgement {
@@ -112,9 +114,10 @@ mod tests {
             check("rate", Published::About(800.0), &[700.0, 760.0, 790.0]),
             check("later", Published::Above(4.0), &[3.0, 3.0, 3.0]),
             check("last", Published::Below(4.0), &[3.0, 3.5, 4.5]),
+            check("none", Published::Below(4.0), &[3.0, f64::NAN, 3.0]),
         ];
         Judgement {
-            schema: 3,
+            schema: 4,
             id: "a/fig1".into(),
             title: "A <title>".into(),
             published: "Words.".into(),
@@ -136,7 +139,8 @@ mod tests {
         let run = Some((judgement(), Vec::new()));
         let table = table(&[("a/fig1", "A <title>", run), ("a/fig2", "Not run", None)]);
         for part in [
-            "3 checks: 1 hold, 1 are undecided, 1 fail",
+            "4 checks: 1 hold, 1 are undecided, 1 fail, 1 measured nothing",
+            "<td class=\"n\">-</td><td>MB/s</td><td class=\"n\"></td><td class=\"not\">not measured<",
             "href=\"#a/fig1\"",
             "A &lt;title&gt;",
             "&lt;part&gt;",
