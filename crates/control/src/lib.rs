@@ -20,6 +20,7 @@ pub mod protocol;
 pub mod rates;
 pub mod render;
 pub mod scrub;
+pub mod shortage;
 pub mod show;
 pub mod stats;
 pub mod status;

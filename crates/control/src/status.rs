@@ -10,6 +10,7 @@ pub use crate::device_status::{
 use crate::media::{Media, MediumName};
 use crate::paging::Pages;
 use crate::scrub::ScrubStatus;
+use crate::shortage::ShortageStatus;
 use cygnus_types::{Acknowledged, ByteSize, Uuid, VolumeId};
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +87,9 @@ pub struct ArrayStatus {
     /// Segments kept by blocks that cannot be read, if these are why there is no room for writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clogged_segments: Option<u32>,
+    /// Clients' writes that have waited for a segment for a second or longer; absent if none do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortage: Option<ShortageStatus>,
     /// What is odd about the members of a stopped array: copies, sizes that shrank, places that hold something else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub oddities: Vec<String>,
@@ -169,6 +173,7 @@ impl ArrayStatus {
             patience: None,
             fault: None,
             clogged_segments: None,
+            shortage: None,
             oddities: Vec::new(),
             suspended: None,
             recovery: None,
@@ -202,6 +207,7 @@ impl ArrayStatus {
             Condition::Unavailable
         } else if !self.oddities.is_empty()
             || self.in_use_by.is_some()
+            || self.shortage.is_some()
             || self.devices.iter().any(doubtful)
             || self.memory.as_ref().is_some_and(MemoryStatus::map_is_full)
         {

@@ -74,6 +74,7 @@ pub use recover::zones::refuse_in_order;
 pub use resize::grow::{Added, AddedGroup};
 pub use served::Volumes;
 pub use space::role::GroupRole;
+pub use space::shortage::Shortage;
 pub use space::usable::{policies_of, until_full_of, usable_bytes};
 pub use status::{
     ArrayStatus, ErrorCounts, GroupStatus, MediumStatus, MemberStatus, SpareStatus, Traffic, VolumeStatus,

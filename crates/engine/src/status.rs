@@ -20,6 +20,7 @@ use crate::reactor::Reactor;
 use crate::read::pace::MemberPace;
 use crate::space::role::GroupRole;
 use crate::space::segments::SegState;
+use crate::space::shortage::Shortage;
 use crate::volume_state::VolumeState;
 use crate::write::kept::KeptStatus;
 
@@ -61,6 +62,8 @@ pub struct ArrayStatus {
     pub fault: Option<String>,
     /// Segments kept by blocks that cannot be read, if these are why there is no room for writes; else 0.
     pub clogged: u32,
+    /// Clients' writes that wait for a segment, if they have waited long.
+    pub shortage: Option<Shortage>,
     /// What each written block costs its writer in nanoseconds while writers are faster than cleaning, otherwise 0.
     pub pressure_ns: u64,
     /// Number of this opening.
@@ -449,6 +452,7 @@ impl<'a> Overview<'a> {
             media: shared.held.media().map(|medium| self.medium_status(medium)).collect(),
             fault: shared.fault().map(|fault| fault.to_string()),
             clogged: shared.clogged(),
+            shortage: Shortage::of(shared, &self.reactor.home().space.borrow(), self.reactor.rt.now()),
             pressure_ns: shared.admission.delay().max(shared.admission.interval()).0,
             session: shared.session,
             last_scrub_unix: state.last_scrub_unix,

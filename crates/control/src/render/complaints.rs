@@ -1,5 +1,6 @@
 //! What is wrong with an array, each thing in a sentence with its remedy.
 
+use crate::shortage::ShortageStatus;
 use crate::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, Lag, SuspendedStatus};
 use cygnus_types::{Nanos, counted};
 
@@ -24,6 +25,7 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
         ));
     }
     sentences.extend(status.suspended.as_ref().map(suspended_sentence));
+    sentences.extend(status.shortage.as_ref().map(ShortageStatus::sentence));
     if let Some(segments) = status.clogged_segments {
         sentences.push(format!(
             "There is no room for writes: blocks that cannot be read keep {}. Discard those blocks, or others; bring members \

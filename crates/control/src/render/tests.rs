@@ -5,6 +5,7 @@ use crate::ack::Ack;
 use crate::media::{HybridOn, Media, MediumName};
 use crate::paging::Pages;
 use crate::scrub::ScrubStatus;
+use crate::shortage::ShortageStatus;
 use crate::status::*;
 use cygnus_types::{Acknowledged, Medium, Tiers};
 
@@ -87,6 +88,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         patience: None,
         fault: None,
         clogged_segments: None,
+        shortage: None,
         oddities: Vec::new(),
         suspended: None,
         recovery: Some(RecoveryStatus {
@@ -356,6 +358,22 @@ fn a_clogged_array_says_what_gives_room() {
         "{sentences:?}"
     );
     assert_eq!(status.condition(), Condition::Unavailable);
+}
+
+#[test]
+fn writes_that_wait_for_a_segment_are_told_with_a_remedy() {
+    let mut status = tank(&[]);
+    status.shortage = Some(ShortageStatus {
+        medium: MediumName(Medium::Flash),
+        for_millis: 12_400,
+        free_segments: 2,
+        emptied_segments: 7,
+        damaged_segments: 0,
+        remedy: "look for a member that is slow to flush".into(),
+    });
+    let told = "Clients' writes have waited for a segment on flash for 12 s: 2 are free and kept for cleaning, 7 emptied, 0 damaged. \
+                What may help: look for a member that is slow to flush.";
+    assert_eq!((complaints(&status), status.condition()), (vec![told.to_owned()], Condition::Attention));
 }
 
 #[test]

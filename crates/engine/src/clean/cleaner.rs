@@ -163,7 +163,8 @@ impl Cleaner {
         let begun = self.begun_stripes() + self.reactor.home().cleaning.helpers.filling();
         let batch = BATCH.max((self.reactor.shared.layout.segments(group) / BATCH_SHARE) as usize);
         let space = self.reactor.home().space.borrow();
-        let wanted = space.starving > 0 || space.turn.is_over() || space.writers_are_short(&self.reactor.shared, group);
+        let wanted =
+            space.starving.any() || space.turn.is_over() || space.writers_are_short(&self.reactor.shared, group);
         let worth_it = space.reclaimed >= 2 * stripe * begun.max(1) && (space.pending.len() >= batch || wanted);
         worth_it || space.pending.len() >= MOST_PENDING * batch
     }

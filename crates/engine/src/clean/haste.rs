@@ -80,7 +80,7 @@ impl<'a> Haste<'a> {
 
     /// Whether writers wait for segments, as far as that is known here.
     fn do_writers_wait(&self) -> bool {
-        self.reactor.is_home() && self.reactor.home().space.borrow().starving > 0
+        self.reactor.is_home() && self.reactor.home().space.borrow().starving.any()
     }
 
     /// How long cleaning in a group gives way to reads at most: the less, the more it hurries.

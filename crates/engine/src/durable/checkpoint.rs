@@ -314,7 +314,7 @@ impl Checkpointer {
         let since = self.reactor.rt.now();
         while home.checkpoints.has_time()
             && !self.reactor.is_ending()
-            && home.space.borrow().starving == 0
+            && !home.space.borrow().starving.any()
             && read(&self.reactor.shared.since_checkpoint) < pages * BLOCK as u64 * CLIENTS_SHARE
             && self.reactor.rt.now().since(since) < LONGEST_REST
         {

@@ -50,7 +50,7 @@ impl Reactor {
                     home.cleaning.damage.gives_room();
                 }
                 if counted {
-                    home.space.borrow_mut().ends_starving(lane);
+                    home.space.borrow_mut().starving.ends(lane, begun);
                 }
                 self.update_pressure();
                 // The cleaner looks at what is left.
@@ -58,13 +58,13 @@ impl Reactor {
                 return granted;
             }
             if lane.is_waited_for() && !std::mem::replace(&mut counted, true) {
-                home.space.borrow_mut().starves(lane);
+                home.space.borrow_mut().starving.begins(lane, begun);
                 self.update_pressure();
                 home.space_changed.notify();
             }
             if self.rt.now() >= told_at {
                 told_at = self.rt.now() + TOLD_AFTER;
-                shortage::tell(&self.shared, &home.space.borrow(), lane, self.rt.now().since(begun));
+                shortage::tell(&self.shared, &home.space.borrow(), lane, self.rt.now());
             }
             either(changed, self.rt.sleep_until(if urgent { told_at } else { urgent_at })).await;
         }

@@ -20,6 +20,7 @@ use crate::space::evacuation::Evacuation;
 use crate::space::protections::Protections;
 use crate::space::role::GroupRole;
 use crate::space::segments::{SegIx, SegState};
+use crate::space::shortage::Starving;
 use crate::write::grant::Grant;
 use crate::write::lane::Lane;
 
@@ -55,9 +56,7 @@ pub(crate) struct Space {
     /// In an array on several media, the groups that take the writes on those that `front_end` is not on, by medium.
     front_ends_beside: [Option<usize>; Medium::ALL.len()],
     /// Writers that wait for a segment.
-    pub starving: u32,
-    /// Of these, clients', by the medium that it is to be on.
-    starving_on: [u32; Medium::ALL.len()],
+    pub starving: Starving,
     /// In a rotation, segments that clients fill, and some that are full by now.
     filled_by_clients: Vec<SegIx>,
     /// Damaged segments keep all that could give writers room: only discards get any.
@@ -129,8 +128,7 @@ impl Space {
             turn: CleaningTurn::default(),
             next_segment_seq,
             front_ends_beside: [None; Medium::ALL.len()],
-            starving: 0,
-            starving_on: [0; Medium::ALL.len()],
+            starving: Starving::default(),
             clogged: false,
             only_checkpoint: false,
             moves_had_segments: false,
@@ -157,7 +155,7 @@ impl Space {
 
     /// Whether writers wait for what cleaning gives, or were told that it gives nothing.
     pub(crate) fn is_starving(&self) -> bool {
-        self.starving > 0 || self.clogged
+        self.starving.any() || self.clogged
     }
 
     /// The same, and nothing that was emptied is on its way to them.
@@ -165,21 +163,9 @@ impl Space {
         self.is_starving() && self.releases == 0
     }
 
-    /// A writer waits for a segment.
-    pub(crate) fn starves(&mut self, lane: Lane) {
-        self.starving += 1;
-        lane.medium().into_iter().for_each(|medium| self.starving_on[medium.index()] += 1);
-    }
-
-    /// It waits no longer.
-    pub(crate) fn ends_starving(&mut self, lane: Lane) {
-        self.starving -= 1;
-        lane.medium().into_iter().for_each(|medium| self.starving_on[medium.index()] -= 1);
-    }
-
     /// The medium on which clients' writers wait for a segment, if there are others on which none do.
     pub(crate) fn starving_medium(&self, shared: &Shared) -> Option<Medium> {
-        let mut waited_for = Medium::ALL.into_iter().filter(|medium| self.starving_on[medium.index()] > 0);
+        let mut waited_for = Medium::ALL.into_iter().filter(|medium| self.starving.since(*medium).is_some());
         let only = waited_for.next().filter(|_| waited_for.next().is_none());
         only.filter(|_| shared.held.only_medium().is_none())
     }

@@ -18,6 +18,6 @@ pub(crate) mod ranking;
 pub(crate) mod release;
 pub(crate) mod role;
 pub(crate) mod segments;
-mod shortage;
+pub(crate) mod shortage;
 pub(crate) mod urn;
 pub(crate) mod usable;

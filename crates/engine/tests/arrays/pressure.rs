@@ -1,5 +1,7 @@
 //! Writers who are held back because room is short.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cygnus_engine::{Array, CreateOptions, OpenOptions, create};
@@ -74,20 +76,31 @@ fn the_operator_hears_why_writers_get_no_segment() {
     };
     let lines = Arc::new(Lines::default());
     let log = lines.clone();
-    let took = session(&world, &disks, |rt, devices| async move {
+    let (took, longest) = session(&world, &disks, |rt, devices| async move {
         create(&rt, &devices, &how).await.unwrap();
         let array = Array::open(&rt, &devices, &OpenOptions::new(log)).await.unwrap();
         let usable = array.status().usable;
         array.create_volume("v", usable, 0).await.unwrap();
         let (volume, blocks) = (array.volume("v").unwrap(), usable.blocks());
+        let longest = Rc::new(Cell::new(Some(Nanos::ZERO)));
+        let (looking, looked, clock) = (array.clone(), longest.clone(), rt.clone());
+        rt.spawn(async move {
+            while let Some(longest) = looked.get() {
+                let waited = looking.status().shortage.map_or(Nanos::ZERO, |shortage| shortage.waited);
+                looked.set(Some(longest.max(waited)));
+                clock.sleep(Nanos::secs(1)).await;
+            }
+        });
         let mut rng = Rng::new(1);
         for n in 0..2 * blocks {
             put(&rt, &volume, if n < blocks { n } else { rng.below(blocks) }, n).await;
         }
+        assert_eq!(array.status().shortage, None, "all is written");
         let took = rt.now();
         array.close().await.unwrap();
-        took
+        (took, longest.take().unwrap())
     });
+    assert!(longest > Nanos::secs(10), "the status tells of no more than {longest}");
     let lines = lines.0.lock().unwrap();
     let told: Vec<_> = lines.iter().filter(|line| line.contains("no segment for clients' writes")).collect();
     assert!(told.iter().any(|line| line.contains("slow to flush")), "{told:?}");

@@ -3,13 +3,14 @@
 use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scrubs, state, suspended, zones};
 use cygnus_control::media::MediumName;
 use cygnus_control::paging::Pages;
+use cygnus_control::shortage::ShortageStatus;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, AutonomicsStatus, AvoidedStatus, Copies, DeviceCounters, DevicePace, DeviceStatus, GroupActivity,
     GroupRole, GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, OutcomeStatus, PLACE_UNKNOWN, ParityBuffer,
     ParityInside, Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
-use cygnus_engine::{MemberStatus, RecoveryReport, Traffic};
+use cygnus_engine::{MemberStatus, RecoveryReport, Shortage, Traffic};
 use cygnus_format::GroupState;
 use cygnus_host::place;
 use cygnus_policy::{OutcomeCounts, Rules, UntilFull};
@@ -65,6 +66,7 @@ pub fn status(
         }),
         fault: engine.fault.clone(),
         clogged_segments: Some(engine.clogged).filter(|&segments| segments > 0),
+        shortage: engine.shortage.map(shortage),
         suspended: engine.suspended.as_ref().map(|of| suspended(of, engine.suspended_for, engine.requests_wait)),
         recovery: Some(recovery(report)),
         kept: engine.kept.as_ref().map(|kept| KeptStatus {
@@ -82,6 +84,17 @@ pub fn status(
         ..bare
     };
     serving.whole(status)
+}
+
+fn shortage(of: Shortage) -> ShortageStatus {
+    ShortageStatus {
+        medium: MediumName(of.medium),
+        for_millis: millis(of.waited),
+        free_segments: of.free,
+        emptied_segments: of.emptied,
+        damaged_segments: of.damaged,
+        remedy: of.remedy().into(),
+    }
 }
 
 /// What lies on each medium, where there are several.
