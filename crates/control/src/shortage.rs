@@ -27,8 +27,8 @@ impl ShortageStatus {
         let Self { medium: MediumName(medium), for_millis, free_segments, emptied_segments, damaged_segments, remedy } =
             self;
         format!(
-            "Clients' writes have waited for a segment on {medium} for {} s: {free_segments} are free and kept for cleaning, \
-             {emptied_segments} emptied, {damaged_segments} damaged. What may help: {remedy}.",
+            "Clients' writes have waited for a segment on {medium} for {} s (free and kept for cleaning: {free_segments}, \
+             emptied: {emptied_segments}, damaged: {damaged_segments}). What may help: {remedy}.",
             for_millis / 1000
         )
     }

@@ -32,7 +32,8 @@ pub enum BenchCommand {
     /// The engine on one core with devices in memory, beside the limits of this machine
     ///
     /// Prints nanoseconds for each block, and the floor that copying, checksums and parity set in the same run. As the
-    /// server does, the benchmark announces each random request while the one before it is at work.
+    /// server does, the benchmark announces each random request while the one before it is at work. A row is the median of five
+    /// fresh arrays; the one with cleaning is of a single array, once it has been filled and overwritten twice.
     Engine(EngineBenchArgs),
     /// Our NBD server beside nbdkit and qemu-nbd: the same core, the same client, all data in memory
     ///

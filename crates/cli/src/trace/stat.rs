@@ -151,6 +151,12 @@ impl Described<'_> {
     fn lines(&self) -> [(&'static str, String); 6] {
         let stat = &self.stat;
         let (footprint, reuse, gaps) = (stat.footprint, stat.reuse, stat.gaps);
+        let average = match (stat.mean_iops, stat.mean_bytes_per_second) {
+            (Some(requests), Some(bytes)) => {
+                format!("{}/s and {} on average", show::count(requests.round() as u64), show::rate(bytes))
+            }
+            _ => "all at once".to_owned(),
+        };
         let joined = |parts: Vec<String>| parts.join(", ");
         let hot = stat.hot.iter().map(|hot| format!("{:.1} % on {} %", hot.accesses_percent, hot.blocks_percent));
         let busiest = BUSIEST.iter().map(|&count| {
@@ -177,15 +183,7 @@ impl Described<'_> {
                     reuse.accessed_before_percent, reuse.overwritten_percent, reuse.read_after_write_percent
                 ),
             ),
-            (
-                "Arrivals",
-                format!(
-                    "{}/s and {} on average, {}/s in the busiest second",
-                    show::count(stat.mean_iops.round() as u64),
-                    show::rate(stat.mean_bytes_per_second),
-                    show::count(stat.peak_iops)
-                ),
-            ),
+            ("Arrivals", format!("{average}, {}/s in the busiest second", show::count(stat.peak_iops))),
             (
                 "Gaps",
                 format!(

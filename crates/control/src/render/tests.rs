@@ -371,7 +371,7 @@ fn writes_that_wait_for_a_segment_are_told_with_a_remedy() {
         damaged_segments: 0,
         remedy: "look for a member that is slow to flush".into(),
     });
-    let told = "Clients' writes have waited for a segment on flash for 12 s: 2 are free and kept for cleaning, 7 emptied, 0 damaged. \
+    let told = "Clients' writes have waited for a segment on flash for 12 s (free and kept for cleaning: 2, emptied: 7, damaged: 0). \
                 What may help: look for a member that is slow to flush.";
     assert_eq!((complaints(&status), status.condition()), (vec![told.to_owned()], Condition::Attention));
 }

@@ -85,8 +85,8 @@ impl std::fmt::Display for Shortage {
         let Self { medium, waited, free, emptied, damaged } = self;
         write!(
             f,
-            "for {waited} there has been no segment for clients' writes on {medium}: {free} are free and kept for cleaning, \
-             {emptied} emptied, {damaged} damaged; {}",
+            "for {waited} there has been no segment for clients' writes on {medium} (free and kept for cleaning: {free}, \
+             emptied: {emptied}, damaged: {damaged}); {}",
             self.remedy()
         )
     }

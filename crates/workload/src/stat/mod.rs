@@ -37,12 +37,12 @@ pub struct Stat {
     pub regions_percent: Vec<f64>,
     /// What is touched more than once.
     pub reuse: Reuse,
-    /// Requests per second, on average.
-    pub mean_iops: f64,
+    /// Requests per second, on average; nothing if all arrive at once.
+    pub mean_iops: Option<f64>,
     /// Requests within the busiest second, seconds counted from the first arrival.
     pub peak_iops: u64,
-    /// Bytes read and written per second, on average.
-    pub mean_bytes_per_second: f64,
+    /// Bytes read and written per second, on average; nothing if all arrive at once.
+    pub mean_bytes_per_second: Option<f64>,
     /// Time from one arrival to the next, and how much it varies.
     pub gaps: GapStat,
 }
@@ -164,7 +164,7 @@ impl Collector {
         let moved = [KindName::Read, KindName::Write].iter().filter_map(|kind| self.kinds.get(kind));
         let moved: u64 = moved.map(|kind| kind.bytes).sum();
         let duration = self.gaps.duration().as_secs_f64();
-        let per_second = |count: u64| if duration > 0.0 { count as f64 / duration } else { 0.0 };
+        let per_second = |count: u64| (duration > 0.0).then(|| count as f64 / duration);
         let kind_stat = |(&kind, of_kind): (&KindName, &OfKind)| KindStat {
             kind,
             requests: of_kind.requests,
