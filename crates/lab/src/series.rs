@@ -29,14 +29,20 @@ pub(crate) fn mean(values: impl IntoIterator<Item = impl Borrow<f64>>) -> f64 {
     sum / count
 }
 
-/// The least of the values; [`NOTHING`] of none.
+/// The least of the values; [`NOTHING`] of none, and if one of them is.
 pub(crate) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
-    values.into_iter().fold(NOTHING, f64::min)
+    of_all(values, f64::min)
 }
 
-/// The greatest of the values; [`NOTHING`] of none.
+/// The greatest of the values; [`NOTHING`] of none, and if one of them is.
 pub(crate) fn most(values: impl IntoIterator<Item = f64>) -> f64 {
-    values.into_iter().fold(NOTHING, f64::max)
+    of_all(values, f64::max)
+}
+
+/// The library's own `min` and `max` pass over what is no number.
+fn of_all(values: impl IntoIterator<Item = f64>, chosen: fn(f64, f64) -> f64) -> f64 {
+    let both = |one: f64, other: f64| if one.is_nan() || other.is_nan() { NOTHING } else { chosen(one, other) };
+    values.into_iter().reduce(both).unwrap_or(NOTHING)
 }
 
 /// Coefficient of variation of the values, standard deviation by mean, in percent; [`NOTHING`] of none, and of zeros.
@@ -63,7 +69,11 @@ mod tests {
     #[test]
     fn of_nothing_there_is_no_number() {
         let none: [f64; 0] = [];
-        for number in [mean(none), variation(&none), variation(&[0.0, 0.0]), least(none), most(none)] {
+        let one = [1.0, NOTHING, 2.0];
+        let of_one = [mean(one), variation(&one), least(one), most(one)];
+        for number in
+            [mean(none), variation(&none), variation(&[0.0, 0.0]), least(none), most(none)].into_iter().chain(of_one)
+        {
             assert!(number.is_nan(), "{number}");
         }
     }

@@ -34,7 +34,7 @@ enum Flushed {
     Inside,
 }
 
-use crate::series::NOTHING;
+use crate::series::{NOTHING, least};
 use Flushed::{ByRule, Copies, Ends, Inside};
 
 const ALL: [Flushed; 4] = [Ends, Copies, ByRule, Inside];
@@ -147,7 +147,7 @@ impl Measured<'_> {
     /// What the rule sends for each byte of the better of both, where that is most: the ratio, and the size.
     fn worst(&self) -> (f64, u32) {
         let [ends, copies, rule] = [Ends, Copies, ByRule].map(|flushed| self.values(flushed, sent));
-        let ratios = (0..KIB.len()).map(|n| (rule[n] / ends[n].min(copies[n]), KIB[n]));
+        let ratios = (0..KIB.len()).map(|n| (rule[n] / least([ends[n], copies[n]]), KIB[n]));
         ratios.max_by(|one, other| one.0.total_cmp(&other.0)).expect("there are sizes")
     }
 

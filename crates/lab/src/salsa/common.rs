@@ -12,8 +12,6 @@ const PAGES: u32 = 384;
 pub const DIVISOR: f64 = 128.0;
 /// Seeds of the experiments that take minutes.
 pub const SEEDS: u32 = 5;
-/// Seeds of those that take much longer: with fewer, a median says less (its interval encloses it with 75 %).
-pub const FEWER_SEEDS: u32 = 3;
 
 /// Colours of the drive as it is, and of SALSA.
 pub const RAW: Scheme = Scheme::Raw;

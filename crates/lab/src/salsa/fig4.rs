@@ -2,7 +2,7 @@
 
 use cygnus_ssd::{ModelConfig, Preset, Recording, Shingles};
 
-use super::common::{FEWER_SEEDS, RAW, SALSA, disk, mib_per_second, raw, salsa_on_disk};
+use super::common::{RAW, SALSA, SEEDS, disk, mib_per_second, raw, salsa_on_disk};
 use crate::chart::{Axis, Chart, Line, Mark, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::percent;
@@ -61,7 +61,7 @@ impl Experiment for Fig4 {
                         200 KiB/s after about 5 minutes. Below SALSA, with 10 % kept free, roughly 160 MiB/s, after about 3000 s 100 MiB/s, and \
                         roughly 5 MiB/s once it cleans.",
             divisor: 16.0,
-            seeds: FEWER_SEEDS,
+            seeds: SEEDS,
         }
     }
 

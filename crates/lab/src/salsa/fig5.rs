@@ -1,6 +1,6 @@
 //! Figure 5: throughput of Swift's object server on a shingled disk as it is and below SALSA.
 
-use super::common::{RAW, SALSA, amplification};
+use super::common::{RAW, SALSA, SEEDS, amplification};
 use super::objects::{self, JUDGED, NOTES, OPERATIONS, Served, Setup, operations};
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -22,7 +22,7 @@ impl Experiment for Fig5 {
                         read. MiB/s as it is and below SALSA's dual mapping: 128 KiB PUT 8.8 and 56, UPDATE 6.7 and 27.5, GET 10.7 and 11.3; 10 MiB PUT 30.4 and \
                         63.4, UPDATE 18.1 and 60.7, GET 48.9 and 65.6.",
             divisor: objects::DIVISOR,
-            seeds: objects::SEEDS,
+            seeds: SEEDS,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Figure 6: how long operations of Swift's object server take on a shingled disk as it is and below SALSA.
 
-use super::common::{RAW, SALSA};
+use super::common::{RAW, SALSA, SEEDS};
 use super::objects::{self, JUDGED, NOTES, OPERATIONS, Served, Setup};
 use crate::chart::{Axis, Chart, Line, Mark, Panel};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
@@ -23,7 +23,7 @@ impl Experiment for Fig6 {
             published: "Figure 6 and section 5.3: the runs of Figure 5. Medians as it is and below SALSA: 128 KiB PUT 109 and 30.8 ms, UPDATE 276 and 36.8 ms, GET 9.5 ms \
                         both; 10 MiB PUT 6.5 and 3.3 s, UPDATE 16.1 and 3.5 s, GET 84.8 and 111.1 ms, with a wider spread as it is.",
             divisor: objects::DIVISOR,
-            seeds: objects::SEEDS,
+            seeds: SEEDS,
         }
     }
 

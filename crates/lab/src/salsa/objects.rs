@@ -10,8 +10,6 @@ use crate::series::NOTHING;
 
 /// How much smaller the disk and all that lies on it are.
 pub const DIVISOR: f64 = 16.0;
-/// Seeds of each: the order of updates and of reads is random.
-pub const SEEDS: u32 = 3;
 
 /// Bytes of all objects, of the file system's log, and of what may have entries of its own in SALSA's second map.
 const DATA: f64 = (64_u64 << 30) as f64;

@@ -19,7 +19,7 @@ impl Experiment for Fig4b {
                         drive added to its groups; Log-RAID0 on 3, 6 and 9 drives becomes slower, because cleaning is as \
                         slow as the slowest drive. No numbers are printed.",
             divisor: 64.0,
-            seeds: 3,
+            seeds: 5,
         }
     }
 

@@ -7,6 +7,7 @@ use super::ycsb::{
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
 use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 use crate::outcome::ratio;
+use crate::series::least;
 
 /// See the module's text.
 pub struct Fig8;
@@ -63,7 +64,7 @@ impl Experiment for Fig8 {
             let (of, name) = (of_workload(trials, w), title(workload));
             let by_unit = beside_rivals(of, throughput).into_iter().zip(beside_rivals(of, bytes));
             for ((rival, records), (_, bytes)) in by_unit {
-                found.published(&name, format!("SWAN / {rival}"), records.min(bytes));
+                found.published(&name, format!("SWAN / {rival}"), least([records, bytes]));
                 found.number(format!("{name}: SWAN / {rival}, records per second"), "", records);
                 found.number(format!("{name}: SWAN / {rival}, bytes per second"), "", bytes);
             }
