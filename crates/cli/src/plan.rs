@@ -3,6 +3,7 @@
 mod advice;
 mod check;
 mod drive;
+mod room;
 mod serial;
 mod text;
 mod units;
@@ -14,6 +15,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_format::Raid;
 use cygnus_lab::Regime;
+use cygnus_policy::Preset;
 use cygnus_policy::planner::{self, DeviceFigures, Layout, Prospect, Terms};
 use drive::{Device, SWAN_PAPER_NAME, figures, groups_of, is_possible_width, possible};
 use serde::Serialize;
@@ -127,7 +129,8 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
     });
     let wear = wear(args, &device, &layout);
     let map = cygnus_lab::nearest_regime(chosen.data, utilisation * 100.0, load * 100.0);
-    let mut remarks = remarks(args, &device, &layout, terms, chosen);
+    let room = drive::room(args, Preset::Swan, chosen)?;
+    let mut remarks = remarks(args, &device, &layout, terms, chosen, room);
     remarks.extend(advice::remarks(&map));
     Ok(Plan {
         network_bytes_per_second: network,
@@ -247,7 +250,8 @@ fn equation(device: &DeviceFigures, terms: Terms, load: f64) -> Equation {
 const WARRANTY_DAYS: f64 = 5.0 * 365.0;
 
 fn wear(args: &PlanArgs, device: &DeviceFigures, layout: &Judged) -> Option<Wear> {
-    let written = args.written_per_day?.0.0 as f64 * layout.write_amplification;
+    // What is not written wears nothing.
+    let written = Some(args.written_per_day?.0.0 as f64).filter(|&bytes| bytes > 0.0)? * layout.write_amplification;
     let drives = f64::from(layout.devices - layout.spares);
     let endurance =
         args.endurance.map(|size| size.0.0 as f64).or(args.dwpd.map(|dwpd| dwpd * device.capacity * WARRANTY_DAYS));
@@ -263,7 +267,15 @@ fn cost(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, wear: Option<&
     Some(Cost { drives, per_usable_terabyte, per_usable_terabyte_year: years.map(|years| per_usable_terabyte / years) })
 }
 
-fn remarks(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, terms: Terms, chosen: Layout) -> Vec<String> {
+/// `room` has what is told of the array's room.
+fn remarks(
+    args: &PlanArgs,
+    device: &DeviceFigures,
+    layout: &Judged,
+    terms: Terms,
+    chosen: Layout,
+    room: Vec<String>,
+) -> Vec<String> {
     let mut remarks = Vec::new();
     let utilisation = f64::from(args.utilisation.0) / 100.0;
     if args.device == SWAN_PAPER_NAME {
@@ -286,8 +298,7 @@ fn remarks(args: &PlanArgs, device: &DeviceFigures, layout: &Judged, terms: Term
             wider.0, wider.1
         ));
     }
-    remarks.extend(drive::holds_back(utilisation, 1.0));
-    remarks.extend(drive::beyond_one_array(chosen.spares, chosen.width(), layout.raw_bytes));
+    remarks.extend(room);
     if chosen.parity == 0 {
         remarks.push("without parity the loss of one drive loses data".into());
     }

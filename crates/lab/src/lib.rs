@@ -27,6 +27,7 @@ mod files;
 mod interval;
 mod kept;
 mod link;
+mod offer;
 mod outcome;
 mod places;
 mod run;
@@ -63,6 +64,7 @@ pub use experiment::{
 pub use files::result_files;
 pub use interval::{Interval, confidence};
 pub use kept::KeptRun;
+pub use offer::offered;
 pub use outcome::{
     ClusterRow, DeviceSample, DeviceTotals, LatencyRow, Moves, OperationRow, Outcome, RoleRow, Sample, ratio,
 };

@@ -65,7 +65,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "SIZE", requires = "written_per_day")]
     pub endurance: Option<Size>,
     /// Instead of that, how often a day it may be written over for five years (DWPD)
-    #[arg(long, value_name = "TIMES", requires = "written_per_day", conflicts_with = "endurance", value_parser = parse_amount)]
+    #[arg(long, value_name = "TIMES", requires = "written_per_day", conflicts_with = "endurance", value_parser = parse_some)]
     pub dwpd: Option<f64>,
     /// What clients will write on an average day
     #[arg(long, value_name = "SIZE")]
@@ -98,6 +98,10 @@ fn parse_planned(text: &str) -> Result<Preset, ValueError> {
     }
 }
 
+fn parse_some(text: &str) -> Result<f64, ValueError> {
+    parse_amount(text).ok().filter(|amount| *amount > 0.0).ok_or_else(|| ValueError::new("give a number above 0"))
+}
+
 fn parse_amount(text: &str) -> Result<f64, ValueError> {
     text.parse()
         .ok()
@@ -114,6 +118,11 @@ impl FromStr for Rate {
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
         let amount = text.trim().trim_end_matches("/s");
+        // Bits to network people, bytes to the sizes of disks.
+        if let Some(unit) = ["Gb", "Mb"].into_iter().find(|unit| amount.ends_with(unit)) {
+            let (bits, bytes) = (unit.replace('b', "bit"), unit.replace('b', "B"));
+            return Err(ValueError::new(format!("'{text}' may be bits or bytes: write {bits} or {bytes}")));
+        }
         let bits = [("Gbit", 1e9), ("Mbit", 1e6)]
             .into_iter()
             .find_map(|(unit, scale)| amount.strip_suffix(unit).map(|number| number.parse::<f64>().map(|n| n * scale)));
@@ -138,7 +147,7 @@ mod tests {
         assert_eq!("100Mbit/s".parse(), Ok(Rate(12.5e6)));
         assert_eq!("800MB/s".parse(), Ok(Rate(8e8)));
         assert_eq!("1GiB".parse(), Ok(Rate(1073741824.0)));
-        for wrong in ["", "0", "fast", "-1Gbit", "infGbit", "NaNMbit", "10Gbyte"] {
+        for wrong in ["", "0", "fast", "-1Gbit", "infGbit", "NaNMbit", "10Gbyte", "10Gb", "800Mb/s"] {
             assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
         }
     }

@@ -21,6 +21,9 @@ const KEEPING_UP: f64 = 0.95;
 /// A rate that is off by no more is what was predicted, whichever side of the network's it is on.
 const TOLERANCE: f64 = 0.1;
 
+/// A predicted share that is less is not divided by: one of a hundred is as good as none.
+const LEAST_COMPARED: f64 = 0.01;
+
 /// What came of it, beside the model's figures.
 #[derive(Debug, Serialize)]
 pub(super) struct Checked {
@@ -135,11 +138,15 @@ impl Checked {
     pub(super) fn lines(&self) -> Vec<String> {
         let row = |what: &str, figures: Compared, show: fn(f64) -> String| {
             let Compared { predicted, simulated } = figures;
-            let Some(simulated) = simulated else {
-                return format!("  {what:<22}{:>12}{:>12}{:>10}", show(predicted), "-", "-");
+            let off = match simulated {
+                // A part of next to nothing tells nothing.
+                Some(simulated) if predicted >= LEAST_COMPARED => {
+                    format!("{:+.0} %", 100.0 * (simulated / predicted - 1.0))
+                }
+                _ => "-".to_owned(),
             };
-            let off = 100.0 * (simulated / predicted - 1.0);
-            format!("  {what:<22}{:>12}{:>12}{off:>+8.0} %", show(predicted), show(simulated))
+            let simulated = simulated.map_or("-".to_owned(), show);
+            format!("  {what:<22}{:>12}{simulated:>12}{off:>10}", show(predicted))
         };
         let plain = |value: f64| format!("{value:.2}");
         vec![

@@ -1,12 +1,14 @@
 //! The drives that a plan is made of: their figures, known or given, and how many of them an array can have.
 
+use super::room::Planned;
 use crate::args::plan::PlanArgs;
 use crate::failure::Failure;
 use cygnus_engine::CreateOptions;
 use cygnus_format::{MAX_GROUPS, MAX_MEMBERS, MAX_WIDTH};
 use cygnus_policy::Preset as ArrayPreset;
-use cygnus_policy::planner::DeviceFigures;
+use cygnus_policy::planner::{DeviceFigures, Layout};
 use cygnus_ssd::{Figure, Preset};
+use cygnus_types::ByteSize;
 use serde::Serialize;
 
 /// The prototype of the SWAN paper, section 3.5: 15.6 us and 19.5 us for a 4 KiB block, 4 ms per erase, segments of
@@ -107,7 +109,7 @@ pub fn is_possible_width(width: u32) -> bool {
 }
 
 /// What a layout leaves to other arrays; nothing if one array takes all.
-pub fn beyond_one_array(spares: u32, width: u32, raw_bytes: f64) -> Option<String> {
+fn beyond_one_array(spares: u32, width: u32, raw_bytes: f64) -> Option<String> {
     if raw_bytes > MOST_BYTES {
         return Some(format!(
             "an array has at most {} in all, and this would be {}: make several of fewer or smaller drives",
@@ -122,37 +124,26 @@ pub fn beyond_one_array(spares: u32, width: u32, raw_bytes: f64) -> Option<Strin
     })
 }
 
-/// Part of the data space that volumes may have where nothing is held back for cleaning: headers and checkpoints take the rest.
-const OFFERED: f64 = 0.979;
-/// Percent that have to be held back at least: segments that are free or open at any time are worth about as much.
-const LEAST_HELD_BACK: f64 = 3.0;
-
-/// What to make the array with, if it is to be fuller than one that is made without a word may be. `emptied` is the part of its
-/// groups that is not in reserve.
-pub fn holds_back(utilisation: f64, emptied: f64) -> Option<String> {
-    let usual = f64::from(CreateOptions::new("plan", ArrayPreset::Swan, 2, 1, 1).over_provision_permille) / 10.0;
-    let offered = OFFERED * emptied;
-    let needed = (100.0 * (1.0 - utilisation / offered)).floor();
-    let offers = |held_back: f64| 100.0 * offered * (1.0 - held_back / 100.0);
-    if needed >= usual {
-        return None;
-    }
-    Some(if needed < LEAST_HELD_BACK {
-        format!(
-            "volumes may take {:.0} % of this space at most, which no array can be made to exceed: let it be less full",
-            offers(LEAST_HELD_BACK).floor()
-        )
-    } else {
-        format!(
-            "an array holds {usual:.0} % back for cleaning if nobody says otherwise, and volumes may take {:.0} % of this space: make it \
-             with --over-provision {needed:.0}%",
-            offers(usual).floor()
-        )
-    })
-}
-
 /// Bytes of all members that can be addressed.
 const MOST_BYTES: f64 = (1_u64 << 48) as f64;
+
+/// What is told of the room in an array that is made of such drives, as the arguments have it, and of what it leaves to others.
+pub fn room(args: &PlanArgs, preset: ArrayPreset, layout: Layout) -> Result<Vec<String>, Failure> {
+    let [data, parity] = [layout.data, layout.parity].map(|columns| columns as u8);
+    let shape = CreateOptions::new("plan", preset, layout.groups as usize, data, parity);
+    let drive = figures(args)?;
+    let raw = f64::from(layout.groups * layout.width()) * drive.capacity;
+    let planned = Planned {
+        made: CreateOptions { segment: args.segment.map(|size| size.0), ..shape },
+        drive: ByteSize(drive.capacity as u64),
+        utilisation: f64::from(args.utilisation.0) / 100.0,
+        // The paper's is of the paper's prototype.
+        segment: (args.segment.is_none() && args.device != SWAN_PAPER_NAME).then_some(ByteSize(drive.segment as u64)),
+    };
+    let beyond = beyond_one_array(layout.spares, layout.width(), raw);
+    let can_be_one = raw <= MOST_BYTES;
+    Ok(can_be_one.then(|| planned.remarks()).into_iter().flatten().chain(beyond).collect())
+}
 
 /// Refuses what no array can be.
 pub fn possible(groups: u32, data: u32, parity: u32) -> Result<(), Failure> {

@@ -1,10 +1,12 @@
 //! `cygnus plan --preset serial`: whether external collection keeps up.
 
-use super::drive::{Device, beyond_one_array, device, figures, groups_of, holds_back, possible};
+use super::drive::{Device, device, figures, groups_of, possible, room};
 use super::units::{rate, terabytes};
 use crate::args::plan::PlanArgs;
 use crate::failure::Failure;
 use crate::output::Output;
+use cygnus_policy::Preset;
+use cygnus_policy::planner::Layout;
 use cygnus_policy::serial_planner::{SerialArray, Sustained};
 use serde::Serialize;
 
@@ -98,9 +100,8 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         write_amplification: 1.0 / (1.0 - sustained.valid_share) / data_share,
         usable_bytes: raw * data_share * utilisation,
         raw_bytes: raw,
-        remarks: holds_back(utilisation, f64::from(groups - 1) / f64::from(groups))
+        remarks: room(args, Preset::Serial, Layout { groups, data, parity: parity.into(), spares })?
             .into_iter()
-            .chain(beyond_one_array(spares, width, raw))
             .chain(remarks(parity, sustained))
             .collect(),
     })

@@ -2,8 +2,8 @@
 
 use cygnus_format::{
     ArrayState, CONVERTS_INSIDE, DATA_START, DESCRIBED_BESIDE, Geometry, GeometryError, GroupDesc, GroupState,
-    Holdings, MAX_STRIPE_ROWS, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RAID_ON, Raid,
-    Superblock,
+    Holdings, MAX_SEGMENTS, MAX_STRIPE_ROWS, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue,
+    RAID_ON, Raid, Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
@@ -16,7 +16,7 @@ use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::recover::zones::{alignment, refuse_zoned};
 use crate::space::crew::Crew;
 use crate::space::protections::{CLIENTS_PARITY, Protections, raid_value};
-use crate::space::usable::{CLEANING, CLEANING_ON, PARITY_FIXED, STREAMS, policies_of, usable_blocks};
+use crate::space::usable::{CLEANING, CLEANING_ON, PARITY_FIXED, STREAMS, policies_of, usable_blocks, usable_bytes};
 use crate::work::Work;
 use crate::write::beside;
 use crate::write::transient::LEAST_BLOCKS;
@@ -124,6 +124,25 @@ pub fn create<'a>(
     })
 }
 
+/// What an array would offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Offer {
+    /// What its volumes may hold in all.
+    pub capacity: ByteSize,
+    /// A segment on each member.
+    pub segment: ByteSize,
+}
+
+/// What [`create`] would make of these devices, of which nothing is read but what they are.
+///
+/// # Errors
+/// When no such array can be made.
+pub fn offer(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result<Offer, ArrayError> {
+    let state = plan(rt, devices, options)?;
+    Ok(Offer { capacity: usable_bytes(&state)?, segment: ByteSize(state.geometry.segment_bytes()) })
+}
+
 /// A new identity.
 pub fn random_uuid(rt: &Runtime) -> Uuid {
     Uuid::from_random(rt.rng_u64(), rt.rng_u64())
@@ -142,9 +161,12 @@ fn probe(Raid { data, parity }: Raid, chunk_blocks: u32, stripe_rows: u32) -> Ge
     Geometry { data, parity, chunk_blocks, stripe_rows, segment_blocks: 1, transient_blocks: 0, lead_blocks: 0 }
 }
 
-/// A 512th of the device, but not so large that cleaning takes long steps nor so small that the table grows.
-fn segment_blocks(smallest: u64, full_stripe: u32) -> u32 {
-    let wanted = (smallest / 512).next_power_of_two().clamp(1 << 20, 64 << 20);
+/// A 512th of the device, but not so large that cleaning takes long steps nor so small that the table grows. Of many and large devices
+/// it is larger, since an array has so many segments at most.
+fn segment_blocks(smallest: u64, groups: u64, full_stripe: u32) -> u32 {
+    let usual = (smallest / 512).next_power_of_two().clamp(1 << 20, 64 << 20);
+    let is_too_many = |segment: &u64| groups * (smallest / segment) > MAX_SEGMENTS.into();
+    let wanted = (0..10).map(|doubled| usual << doubled).find(|segment| !is_too_many(segment)).unwrap_or(usual);
     let most = (smallest / 64).max(1).next_power_of_two() / 2;
     let bytes = wanted.min(most.max(256 << 10));
     ((bytes / BLOCK as u64) as u32).max(full_stripe)
@@ -203,7 +225,8 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
             _ => u32::try_from(size.0 / BLOCK as u64).unwrap_or(u32::MAX),
         },
         None => {
-            let usual = segment_blocks(smallest, full_stripe);
+            let narrowest = raids.into_iter().map(Raid::width).min().unwrap_or(1);
+            let usual = segment_blocks(smallest, given as u64 / u64::from(narrowest), full_stripe);
             let zones = alignment.map(|(_, zone)| u64::from(usual).next_multiple_of(zone));
             zones.map_or(usual, |blocks| u32::try_from(blocks).unwrap_or(u32::MAX))
         }
