@@ -422,6 +422,16 @@ impl SsdConfig {
         self
     }
 
+    /// Bytes of the write cache of a drive of this make that is that many times smaller: as many times fewer, but no fewer than two programs
+    /// of each die, which keep all of them busy. A whole cache would take so large a part of what a small drive is written that it seemed
+    /// faster than its flash.
+    pub fn cache_when_smaller(&self, times: f64) -> u64 {
+        let dies = u64::from(self.flash.channels) * u64::from(self.flash.dies_per_channel);
+        let least = 2 * dies * self.unit_bytes();
+        let scaled = (self.cache.bytes as f64 / times) as u64 / BLOCK as u64 * BLOCK as u64;
+        scaled.max(least).min(self.cache.bytes)
+    }
+
     /// Bytes that one program operation of a die writes.
     pub fn unit_bytes(&self) -> u64 {
         let flash = &self.flash;

@@ -97,6 +97,7 @@ fn scenario(plan: &Plan) -> Result<String, Failure> {
     let config = modelled(&plan.device.name)?;
     let Flash { pages_per_block, t_erase, .. } = config.flash;
     let capacity = dies(&config) * BLOCKS_PER_DIE * block(&config) / u64::from(SMALLER_BLOCKS);
+    let cache = config.cache_when_smaller(config.capacity as f64 / capacity as f64);
     let Judged { groups, raid, .. } = &plan.layout;
     let layout = &plan.layout;
     // As long as it takes to fill the array, and then again, which is measured.
@@ -104,7 +105,7 @@ fn scenario(plan: &Plan) -> Result<String, Failure> {
     let round = data / layout.sustained_bytes_per_second;
     Ok(format!(
         "name = \"plan\"\n[devices]\npreset = \"{}\"\ncapacity = \"{capacity}B\"\n\
-         override.ssd.flash = {{ pages_per_block = {}, t_erase = \"{}ns\" }}\n\
+         override.ssd.flash = {{ pages_per_block = {}, t_erase = \"{}ns\" }}\noverride.ssd.cache = {{ bytes = \"{cache}B\" }}\n\
          [[array]]\npreset = \"swan\"\ngroups = {groups}\nraid = \"{raid}\"\nsegment = \"1MiB\"\nover-provision = 3\n\
          [volume]\nsize = \"{}% of data\"\n[aging]\nfill = \"100%\"\noverwrite = 1\n\
          [[workload.fio]]\nname = \"random-writes\"\nblock-size = \"8KiB\"\ndepth = 64\n\

@@ -1,7 +1,6 @@
 //! How much smaller than the paper's an experiment is.
 
 use cygnus_ssd::{ModelConfig, Preset, SsdConfig};
-use cygnus_types::BLOCK;
 
 /// Drives are this many times smaller than the paper's, and what takes time in proportion to their size is as much
 /// shorter. What makes a drive fast or slow stays: rates and latencies compare with the paper's as they are.
@@ -67,20 +66,11 @@ impl Scale {
         ns as f64 / 1e9 * self.0
     }
 
-    /// Bytes of a drive's write cache: no fewer than two programs of each die.
-    fn cache(self, drive: &SsdConfig) -> u64 {
-        let dies = u64::from(drive.flash.channels) * u64::from(drive.flash.dies_per_channel);
-        let least = 2 * dies * drive.unit_bytes();
-        let scaled = (drive.cache.bytes as f64 / self.0) as u64 / BLOCK as u64 * BLOCK as u64;
-        scaled.max(least).min(drive.cache.bytes)
-    }
-
     /// The `[devices]` section of a drive preset whose dies have `blocks` blocks of `pages` pages each.
     ///
     /// A small drive gets small blocks before it gets few, and each of them is erased in proportion: so the share of
     /// time that goes into erasing stays, and so does the number of blocks among which collection chooses. Its write cache
-    /// shrinks too, to what keeps all dies busy: a whole cache takes so large a part of what a small drive is written
-    /// between two turns that groups of such drives seem faster than their flash.
+    /// shrinks too ([`SsdConfig::cache_when_smaller`]).
     pub fn devices(self, preset: &str, blocks: f64, pages: u32) -> String {
         let mut smaller = 1;
         let helps = |smaller: u32| blocks * f64::from(smaller) / self.0 < BLOCKS_PER_DIE;
@@ -90,7 +80,7 @@ impl Scale {
         let scale = self.0;
         let mut text = format!("[devices]\npreset = \"{preset}\"\nscale = {scale:?}\n");
         let drive = flash_drive(preset);
-        let cache = self.cache(&drive);
+        let cache = drive.cache_when_smaller(scale);
         if cache < drive.cache.bytes {
             text += &format!("override.ssd.cache = {{ bytes = \"{}KiB\" }}\n", cache >> 10);
         }
@@ -117,7 +107,7 @@ mod tests {
     #[test]
     fn caches_shrink_with_their_drives_as_far_as_the_dies_allow() {
         let drive = flash_drive("850-pro");
-        let cache = |divisor| Scale(divisor).cache(&drive);
+        let cache = |divisor| drive.cache_when_smaller(divisor);
         assert_eq!((cache(1.0), cache(16.0)), (16 << 20, 1 << 20));
         // Twelve dies of 32 KiB, twice.
         assert_eq!((cache(32.0), cache(4096.0)), (768 << 10, 768 << 10));
