@@ -423,7 +423,7 @@ pub enum ArrayError {
         why: String,
     },
     /// A member device is too small.
-    #[error("{device} is too small: {size}, and each member needs at least {need}")]
+    #[error("{device} is too small: {}, and each member needs at least {}", apart(*size, *need)[0], apart(*size, *need)[1])]
     TooSmall {
         /// Path.
         device: String,
@@ -656,9 +656,26 @@ pub enum Stale {
     OldCopy,
 }
 
+/// Two sizes so that they can be told apart: in bytes if they look alike.
+fn apart(one: ByteSize, other: ByteSize) -> [String; 2] {
+    let rounded = [one, other].map(|size| size.to_string());
+    if rounded[0] == rounded[1] { [one, other].map(|size| format!("{} bytes", size.0)) } else { rounded }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_that_look_alike_are_told_in_bytes() {
+        let small = |size, need| {
+            let (size, need) = (ByteSize(size), ByteSize(need));
+            ArrayError::TooSmall { device: "d0".into(), size, need }.to_string()
+        };
+        assert_eq!(small(4 << 20, 5 << 20), "d0 is too small: 4 MiB, and each member needs at least 5 MiB");
+        let alike = small(4 << 30, (4 << 30) + 4096);
+        assert_eq!(alike, "d0 is too small: 4294967296 bytes, and each member needs at least 4294971392 bytes");
+    }
 
     #[test]
     fn an_opening_without_room_blames_damage_only_if_there_is_some() {

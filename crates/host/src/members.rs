@@ -14,7 +14,7 @@ use cygnus_format::{
 };
 use cygnus_runtime::Keeper;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
-use cygnus_uring::{Access, Device, Holder, OpenError, beneath};
+use cygnus_uring::{Access, Device, Holder, OpenError, beneath, zoned_file};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,7 +93,11 @@ fn read(path: &Path) -> Result<Found, HostError> {
         Ok(slots) => {
             let holder = device.holder();
             let spoiled = slots.copies.iter().flatten().find_map(SlotCopy::spoiled).cloned();
-            Ok(Found::Member(Box::new(Member { path: at, size, superblock: slots.newest, spoiled, holder })))
+            let member = Member { path: at, size, superblock: slots.newest, spoiled, holder };
+            match zoned_place(path, &member) {
+                Some(place) => self::read(&place),
+                None => Ok(Found::Member(Box::new(member))),
+            }
         }
         Err(SuperblockError::NotASuperblock) => {
             unread.map_or(Ok(()), Err)?;
@@ -103,6 +107,15 @@ fn read(path: &Path) -> Result<Found, HostError> {
         }
         Err(error) => Ok(Found::Other(format!("a damaged member of an array ({error})"))),
     }
+}
+
+/// Where a member that was found in a file is in truth, if that file stands for a device with zones: named as a plain file it would be
+/// written past its zones. That it is no such file whose last block only looks like one tells the size with which it became a member.
+fn zoned_place(path: &Path, member: &Member) -> Option<PathBuf> {
+    let own = member.superblock.state.members().nth(member.superblock.member.index())?;
+    let may_be = zoned_file(path).is_none() && member.size > own.size_bytes;
+    let place = may_be.then(|| PathBuf::from(format!("zoned:{}", path.display())))?;
+    Device::open(&place, Access::ReadOnly).is_ok_and(|device| device.size() == own.size_bytes).then_some(place)
 }
 
 /// All superblock slots, and what kept a copy from being read: that one is zeros, and the others count.

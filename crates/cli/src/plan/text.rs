@@ -82,11 +82,17 @@ pub(super) fn text(plan: &Plan) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Whole numbers, but for those that would be 0.
+fn short(number: f64) -> String {
+    if number > 0.0 && number < 1.0 { format!("{number:.1}") } else { format!("{number:.0}") }
+}
+
 fn map(map: &Regime) -> Vec<String> {
     let led = |led: &Led| {
         let mut numbers = led.numbers.clone();
         numbers.sort_by(|one, other| one.1.total_cmp(&other.1));
-        let numbers: Vec<String> = numbers.iter().map(|(design, number)| format!("{design} {number:.0}")).collect();
+        let numbers: Vec<String> =
+            numbers.iter().map(|(design, number)| format!("{design} {}", short(*number))).collect();
         match numbers.is_empty() {
             true => format!("             {}: no design keeps up", led.what),
             false => format!("             {}: {} ({}: {})", led.what, led.lead, led.unit, numbers.join(", ")),
