@@ -165,6 +165,18 @@ fn a_command_line_varies_too() {
 }
 
 #[test]
+fn a_row_of_which_no_time_was_measured_has_no_rates() {
+    let base = BASE.replace("depth = 4", "depth = 4\nduration = \"2ms\"").replace("sample", "ramp = \"5ms\"\nsample");
+    let runs = Sweep::of_scenario("base.toml").runs("base.toml", &base).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = runs[0].carry_out(|_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let rows = Rows::new([].into_iter(), "test");
+    let (names, cells) = (rows.columns(), Rows::cells(&rows.row(&runs[0], Ok(&outcome))));
+    let of = |name: &str| cells[names.iter().position(|known| known == name).expect("it is a column")].as_str();
+    assert_eq!(of("measured_s"), "0.000");
+    assert_eq!(["read_iops", "read_mb_s", "write_iops", "write_mb_s", "write_mean_us"].map(of), [""; 5]);
+}
+
+#[test]
 fn rows_are_found_again_and_halves_of_rows_are_not() {
     let runs =
         runs("scenario = \"base\"\n[grid]\nworkload.fio.0.distribution = [{ zipf = 0.9, }, \"uniform\"]\n").unwrap();
