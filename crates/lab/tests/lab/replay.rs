@@ -122,6 +122,23 @@ fn a_replay_that_ends_within_the_ramp_has_no_rates_and_says_so() {
 }
 
 #[test]
+fn a_time_series_has_no_latency_of_no_requests() {
+    let scenario = small_scenario("wrap", false, "3s\"\nsample = \"1s");
+    let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let series = file(&scenario, &outcome, "timeseries.csv");
+    let cells: Vec<Vec<&str>> = series.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(
+        (cells[0][1], cells[0][4], cells[0][5], cells[0][8]),
+        ("read_iops", "read_p99_us", "write_iops", "write_p99_us")
+    );
+    let [first, second, third] = [&cells[1], &cells[2], &cells[3]];
+    assert!(first[1..9].iter().all(|cell| !cell.is_empty()), "{series}");
+    assert_eq!(second[1..5], ["0", "0.000", "", ""], "{series}");
+    assert!(second[5..9].iter().all(|cell| !cell.is_empty()), "the last write comes after two seconds: {series}");
+    assert_eq!(third[1..9], ["0", "0.000", "", "", "0", "0.000", "", ""], "{series}");
+}
+
+#[test]
 fn a_replay_that_ends_by_itself_tells_how_long_it_took() {
     let (closed, open, cut) = (small("wrap", true, "3s"), small("wrap", false, "3s"), small("wrap", false, "1s"));
     let makespan = closed.makespan_ns.expect("all of it was played");
