@@ -68,6 +68,20 @@ fn a_simulated_run_can_be_run_again() {
 }
 
 #[test]
+fn a_run_that_ends_within_its_ramp_shows_no_rates() {
+    let scratch = Scratch::new("runs-ramp");
+    let dir = scratch.path();
+    let text = "name = \"short\"\n[devices]\npreset = \"null\"\ncapacity = \"512MiB\"\n[[array]]\npreset = \"raid0\"\ndrives = 1\n\
+                [volume]\nsize = \"64MiB\"\n[[workload.fio]]\nrequests = 1\n[run]\nduration = \"20ms\"\nramp = \"10ms\"\n";
+    fs::write(dir.join("short.toml"), text).unwrap();
+    let output = cygnus(dir, &["sim", "run", "short.toml"]);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let row: Vec<&str> = shown.lines().find(|line| line.starts_with("raid0")).unwrap().split_whitespace().collect();
+    assert_eq!(row[..6], ["raid0", "1", "null", "-", "-", "-"], "{shown}");
+    assert!(shown.contains("no client was active after the ramp of 10.0 ms: nothing was measured"), "{shown}");
+}
+
+#[test]
 fn a_run_of_a_figure_can_be_run_again() {
     let scratch = Scratch::new("runs-lab");
     let dir = scratch.path();

@@ -146,7 +146,8 @@ fn percent(part_ns: u64, span_ns: u64) -> String {
 }
 
 fn users(out: &mut String, [requests, bytes, mean, p99]: [u64; 4], span: u64) {
-    let (mean, p99) = (in_unit(mean, 1000), in_unit(p99, 1000));
+    // Of no requests there is no latency.
+    let [mean, p99] = [mean, p99].map(|ns| if requests == 0 { String::new() } else { in_unit(ns, 1000) });
     write!(out, ",{},{},{mean},{p99}", per_second(requests, span), megabytes(bytes, span)).expect("strings take text");
 }
 

@@ -36,10 +36,10 @@ pub struct Outcome {
     pub remarks: Vec<String>,
     /// Requests that began after the ramp.
     pub requests: u64,
-    /// Bytes that users read per second, after the ramp.
-    pub read_bytes_per_second: u64,
+    /// Bytes that users read per second, after the ramp; nothing if no time was measured, here and in the next one.
+    pub read_bytes_per_second: Option<u64>,
     /// Bytes that users wrote per second, after the ramp.
-    pub write_bytes_per_second: u64,
+    pub write_bytes_per_second: Option<u64>,
     /// Coefficient of variation (standard deviation by mean) of the bytes read and written per second, in thousandths,
     /// over the samples that begin after the ramp; nothing if there were no bytes, or fewer than two samples.
     pub throughput_variation_milli: Option<u64>,
@@ -103,6 +103,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Bytes that users read per second, as a number; [`NOTHING`] if no time was measured, here and in the next two.
+    pub fn read_rate(&self) -> f64 {
+        rate(self.read_bytes_per_second)
+    }
+
+    /// Bytes that users wrote per second.
+    pub fn write_rate(&self) -> f64 {
+        rate(self.write_bytes_per_second)
+    }
+
+    /// Bytes that users read and wrote per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.read_rate() + self.write_rate()
+    }
+
     /// Latencies of the requests of a kind that a source asked for under that label; nothing if there were none.
     pub(crate) fn latency_of(&self, kind: &str, job: u16) -> Option<&LatencyRow> {
         self.latency.iter().find(|row| row.kind == kind && row.job == job)
@@ -387,9 +402,18 @@ pub(crate) fn per_million(part: u64, whole: u64) -> u64 {
     (u128::from(part) * 1_000_000).checked_div(u128::from(whole)).unwrap_or(0) as u64
 }
 
-/// `count` per second, over a span in nanoseconds.
+fn rate(per_second: Option<u64>) -> f64 {
+    per_second.map_or(NOTHING, |rate| rate as f64)
+}
+
+/// `count` per second, over a span in nanoseconds; 0 of no time.
 pub(crate) fn per_second(count: u64, span_ns: u64) -> u64 {
-    (u128::from(count) * 1_000_000_000).checked_div(u128::from(span_ns)).unwrap_or(0) as u64
+    quotient_per_second(count, span_ns).unwrap_or(0)
+}
+
+/// `count` per second, over a span in nanoseconds; nothing of no time, since 0 would be an answer.
+pub(crate) fn quotient_per_second(count: u64, span_ns: u64) -> Option<u64> {
+    (u128::from(count) * 1_000_000_000).checked_div(u128::from(span_ns)).map(|rate| rate as u64)
 }
 
 /// Whether a sample of `span` that ends at `at` begins after the ramp. The first one may begin before the start, by what the array's

@@ -7,7 +7,7 @@ use cygnus_workload::Kind;
 use crate::client::Shared;
 use crate::outcome::{
     ClusterRow, DeviceTotals, LatencyRow, OperationRow, Outcome, RoleRow, Sample, is_measured, milli, per_million,
-    per_second, quotient_milli, variation_milli,
+    per_second, quotient_milli, quotient_per_second, variation_milli,
 };
 use crate::sampler::Snapshot;
 use crate::scenario::{ArraySection, Scenario};
@@ -45,7 +45,10 @@ impl Ended<'_> {
         let devices = self.devices();
         let latency = latency_rows(self.shared);
         let (from, until) = self.shared.measured();
-        let measured = until.since(from).0;
+        let requests = latency.iter().map(|row| row.count).sum();
+        // Where all clients had ended, what is left is the wait for an answer to what began before.
+        let idle = from == until || (requests == 0 && self.shared.makespan().is_some());
+        let measured = if idle { 0 } else { until.since(from).0 };
         let bytes = |kind| latency.iter().filter(|row| row.kind == kind).map(|row| row.bytes).sum();
         let user = after.user_blocks - before.user_blocks;
         let moved = after.moved_blocks - before.moved_blocks;
@@ -57,6 +60,7 @@ impl Ended<'_> {
         debug_assert!(collected <= programmed, "collected pages are programmed pages");
         let mut remarks = self.shared.remarks.borrow().clone();
         remarks.extend(self.never_read(bytes("read"), devices.iter().map(|device| device.read_bytes).sum()));
+        remarks.extend((idle && requests == 0).then(|| nothing_measured(from.since(self.shared.start))));
         Outcome {
             scenario: self.scenario.name().into(),
             array: self.section.name().into(),
@@ -69,9 +73,9 @@ impl Ended<'_> {
             measured_ns: measured,
             makespan_ns: self.shared.makespan().map(|span| span.0),
             remarks,
-            requests: latency.iter().map(|row| row.count).sum(),
-            read_bytes_per_second: per_second(bytes("read"), measured),
-            write_bytes_per_second: per_second(bytes("write"), measured),
+            requests,
+            read_bytes_per_second: quotient_per_second(bytes("read"), measured),
+            write_bytes_per_second: quotient_per_second(bytes("write"), measured),
             throughput_variation_milli: self.variation(&samples),
             latency,
             operations: operation_rows(self.shared),
@@ -156,6 +160,13 @@ impl Ended<'_> {
     fn devices(&self) -> Vec<DeviceTotals> {
         self.after.devices.iter().zip(&self.before.devices).map(|(after, before)| after.since(before)).collect()
     }
+}
+
+/// A sentence where there is nothing to tell: all that clients asked for began within the ramp.
+fn nothing_measured(ramp: Nanos) -> String {
+    format!(
+        "no client was active after the ramp of {ramp}: nothing was measured, so give a shorter ramp, or clients more to do"
+    )
 }
 
 fn latency_rows(shared: &Shared) -> Vec<LatencyRow> {

@@ -62,14 +62,14 @@ pub(super) fn check(plan: &Plan, output: Output) -> Result<Checked, Failure> {
     })?;
     let milli = |value: Option<u64>| value.map(|milli| milli as f64 / 1000.0);
     let layout = &plan.layout;
-    let sustained = outcome.write_bytes_per_second as f64;
+    let sustained = outcome.write_rate();
     let keeps_up = sustained >= KEEPING_UP * plan.network_bytes_per_second;
     Ok(Checked {
         drive_bytes: outcome.drive_bytes,
         measured_seconds: outcome.measured_ns as f64 / 1e9,
         sustained_bytes_per_second: Compared {
             predicted: layout.sustained_bytes_per_second,
-            simulated: Some(sustained),
+            simulated: outcome.write_bytes_per_second.map(|rate| rate as f64),
         },
         write_amplification: Compared {
             predicted: layout.write_amplification,

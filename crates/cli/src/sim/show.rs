@@ -62,6 +62,11 @@ fn hundredths(milli: Option<u64>) -> String {
     milli.map_or("-".into(), |milli| format!("{:.2}", milli as f64 / 1000.0))
 }
 
+/// Of no time there is no rate.
+fn rate(per_second: Option<u64>) -> String {
+    per_second.map_or("-".into(), |bytes| show::rate(bytes as f64))
+}
+
 fn percent(milli: u64) -> String {
     format!("{:.1} %", milli as f64 / 10.0)
 }
@@ -79,8 +84,8 @@ fn arrays(outcomes: &[Outcome], paint: Paint) -> String {
         let cells = [
             outcome.array.clone(),
             format!("{} {}", outcome.drives, outcome.drive),
-            show::rate(outcome.read_bytes_per_second as f64),
-            show::rate(outcome.write_bytes_per_second as f64),
+            rate(outcome.read_bytes_per_second),
+            rate(outcome.write_bytes_per_second),
             share(outcome.throughput_variation_milli),
             hundredths(outcome.cleaning_amplification_milli),
             hundredths(outcome.array_write_amplification_milli),
@@ -102,11 +107,11 @@ fn latencies(outcomes: &[Outcome], paint: Paint) -> String {
     let mut table = Table::new(&heads.concat());
     for outcome in outcomes {
         for row in &outcome.latency {
-            let seconds = outcome.measured_ns as f64 / 1e9;
+            let rate = (u128::from(row.count) * 1_000_000_000).checked_div(u128::from(outcome.measured_ns));
             let times = [row.mean_ns, row.p50_ns, row.p99_ns, row.p999_ns, row.p9999_ns, row.max_ns];
             let job = jobs.then(|| row.job_name.clone());
             let names = [Some(outcome.array.clone()), Some(row.client.clone()), job, Some(row.kind.into())];
-            let rate = show::count((row.count as f64 / seconds) as u64);
+            let rate = rate.map_or("-".into(), |rate| show::count(rate as u64));
             let cells = names.into_iter().flatten().chain([rate]).chain(times.map(|ns| Nanos(ns).to_string()));
             table.row(cells.map(|text| (Tone::Normal, text)).collect());
         }

@@ -10,7 +10,7 @@ use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
 use cygnus_types::{ByteSize, Nanos};
 use cygnus_workload::recording::{Damage, Header};
-use cygnus_workload::stat::{Collector, Stat};
+use cygnus_workload::stat::{Collector, GapStat, Reuse, Stat};
 use serde::Serialize;
 use std::path::Path;
 
@@ -150,16 +150,9 @@ impl Described<'_> {
 
     fn lines(&self) -> [(&'static str, String); 6] {
         let stat = &self.stat;
-        let (footprint, reuse, gaps) = (stat.footprint, stat.reuse, stat.gaps);
-        let average = match (stat.mean_iops, stat.mean_bytes_per_second) {
-            (Some(requests), Some(bytes)) => {
-                format!("{}/s and {} on average", show::count(requests.round() as u64), show::rate(bytes))
-            }
-            _ => "all at once".to_owned(),
-        };
-        let joined = |parts: Vec<String>| parts.join(", ");
+        let footprint = stat.footprint;
         let hot = stat.hot.iter().map(|hot| format!("{:.1} % on {} %", hot.accesses_percent, hot.blocks_percent));
-        let busiest = BUSIEST.iter().map(|&count| {
+        let busiest = BUSIEST.iter().filter(|_| !stat.regions_percent.is_empty()).map(|&count| {
             let percent: f64 = stat.regions_percent.iter().take(count).sum();
             format!("{percent:.1} % on {count}/64")
         });
@@ -174,29 +167,52 @@ impl Described<'_> {
                     size(footprint.written_bytes)
                 ),
             ),
-            ("Hot", format!("{} of the touched blocks", joined(hot.collect()))),
-            ("Busiest", format!("{} of the space", joined(busiest.collect()))),
-            (
-                "Again",
-                format!(
-                    "{:.1} % of accesses to blocks accessed before, {:.1} % of writes overwrite, {:.1} % of reads read what was written",
-                    reuse.accessed_before_percent, reuse.overwritten_percent, reuse.read_after_write_percent
-                ),
-            ),
-            ("Arrivals", format!("{average}, {}/s in the busiest second", show::count(stat.peak_iops))),
-            (
-                "Gaps",
-                format!(
-                    "{} on average, {} median, {} p99, {} longest, variation {:.2}",
-                    micros(gaps.mean_us),
-                    micros(gaps.p50_us),
-                    micros(gaps.p99_us),
-                    micros(gaps.max_us),
-                    gaps.variation
-                ),
-            ),
+            ("Hot", joined(hot, " of the touched blocks")),
+            ("Busiest", joined(busiest, " of the space")),
+            ("Again", again(stat.reuse)),
+            ("Arrivals", arrivals(stat)),
+            ("Gaps", stat.gaps.map_or("-".into(), gaps)),
         ]
     }
+}
+
+/// Parts one after the other, and what they are of; a dash of none.
+fn joined(parts: impl Iterator<Item = String>, of: &str) -> String {
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { "-".into() } else { parts.join(", ") + of }
+}
+
+/// Without what there is no access of.
+fn again(reuse: Reuse) -> String {
+    let parts = [
+        (reuse.accessed_before_percent, "accesses to blocks accessed before"),
+        (reuse.overwritten_percent, "writes overwrite"),
+        (reuse.read_after_write_percent, "reads read what was written"),
+    ];
+    joined(parts.into_iter().filter_map(|(percent, of)| Some(format!("{:.1} % of {of}", percent?))), "")
+}
+
+/// The mean rate is of the time between the requests, so it is more than there are in the busiest second if all come within less.
+fn arrivals(stat: &Stat) -> String {
+    let average = match (stat.mean_iops, stat.mean_bytes_per_second) {
+        (Some(requests), Some(bytes)) => {
+            format!("{}/s and {} on average", show::count(requests.round() as u64), show::rate(bytes))
+        }
+        _ if stat.requests > 1 => "all at once".to_owned(),
+        _ => return "-".to_owned(),
+    };
+    format!("{average}, {} in the busiest second", show::count(stat.peak_iops))
+}
+
+fn gaps(gaps: GapStat) -> String {
+    format!(
+        "{} on average, {} median, {} p99, {} longest, variation {}",
+        micros(gaps.mean_us),
+        micros(gaps.p50_us),
+        micros(gaps.p99_us),
+        micros(gaps.max_us),
+        gaps.variation.map_or("-".into(), |variation| format!("{variation:.2}"))
+    )
 }
 
 fn kinds(stat: &Stat) -> Table {
@@ -215,8 +231,8 @@ fn kinds(stat: &Stat) -> Table {
             cell(show::count(kind.requests)),
             cell(format!("{:.1} %", kind.percent)),
             cell(size(kind.bytes)),
-            cell(format!("{:.1} KiB", kind.mean_bytes / 1024.0)),
-            cell(format!("{:.1} %", kind.random_percent)),
+            cell(kind.mean_bytes.map_or("-".into(), |bytes| format!("{:.1} KiB", bytes / 1024.0))),
+            cell(kind.random_percent.map_or("-".into(), |percent| format!("{percent:.1} %"))),
         ]);
     }
     table

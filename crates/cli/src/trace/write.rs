@@ -7,9 +7,9 @@ use crate::outfile;
 use crate::output::Output;
 use crate::progress::{Bar, Counts};
 use cygnus_control::show;
-use cygnus_types::Nanos;
+use cygnus_types::{ByteSize, Nanos};
 use cygnus_workload::synth::{Preset, SynthConfig};
-use cygnus_workload::trace::{MsrWriter, Record};
+use cygnus_workload::trace::{MOST_END, MsrWriter, Record};
 use cygnus_workload::{Arrivals, Rate, Size, WorkloadConfig};
 use serde::Serialize;
 use std::path::Path;
@@ -35,6 +35,13 @@ pub(super) fn synth(args: &SynthArgs, output: Output) -> Result<(), Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
     let preset = Preset::find(&args.name).map_err(|error| usage(&error))?;
     let space = args.space().bytes();
+    if space > MOST_END {
+        return Err(usage(&format!(
+            "{} is beyond any disk, and whoever reads the trace would skip what is there: give a --size of less than {}",
+            args.space(),
+            ByteSize(MOST_END + 1)
+        )));
+    }
     let config = SynthConfig {
         requests: Some(args.requests),
         size: Some(Size(space)),

@@ -137,7 +137,7 @@ const NUMBERS: [Number; 4] = [
 
 /// Thousands of requests per second.
 fn rate(trialled: &Trialled) -> f64 {
-    trialled.outcome.write_bytes_per_second as f64 / 4096.0 / 1e3
+    trialled.outcome.write_rate() / 4096.0 / 1e3
 }
 
 fn latency(trialled: &Trialled, of: fn(&LatencyRow) -> u64) -> f64 {

@@ -129,8 +129,7 @@ impl Experiment for Cores {
 
 /// Thousands of requests per second.
 fn rate(trialled: &Trialled) -> f64 {
-    let bytes = trialled.outcome.read_bytes_per_second + trialled.outcome.write_bytes_per_second;
-    bytes as f64 / 4096.0 / 1e3
+    trialled.outcome.rate() / 4096.0 / 1e3
 }
 
 /// Share of the time in which the core that works most is at work.

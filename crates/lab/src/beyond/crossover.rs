@@ -230,7 +230,7 @@ const NUMBERS: [Number; 4] = [
     ("bytes sent for each byte", "", sent),
     ("flush, mean", "us", |trialled| flush(trialled, |row| row.mean_ns)),
     ("flush, 99 %", "us", |trialled| flush(trialled, |row| row.p99_ns)),
-    ("written", "MB/s", |trialled| trialled.outcome.write_bytes_per_second as f64 / 1e6),
+    ("written", "MB/s", |trialled| trialled.outcome.write_rate() / 1e6),
 ];
 
 /// Axes of these. What spans powers of ten has an axis by these.

@@ -98,18 +98,17 @@ fn numbers(findings: &[Findings]) -> Vec<Number> {
 }
 
 fn measured<'a>(trial: &Trial, outcomes: impl Iterator<Item = &'a Outcome> + Clone) -> Measured {
-    let median = |of: &dyn Fn(&Outcome) -> f64| Interval::of(&outcomes.clone().map(of).collect::<Vec<_>>()).median;
     // Of the seeds that have one.
     let quotient = |of: &dyn Fn(&Outcome) -> Option<u64>, unit: f64| {
-        let values: Vec<f64> = outcomes.clone().filter_map(of).map(|milli| milli as f64 / unit).collect();
+        let values: Vec<f64> = outcomes.clone().filter_map(of).map(|value| value as f64 / unit).collect();
         (!values.is_empty()).then(|| Interval::of(&values).median)
     };
     let first = outcomes.clone().next().expect("each trial was run");
     Measured {
         name: trial.name.clone(),
         drives: format!("{} {}", first.drives, first.drive),
-        write_mb_s: median(&|outcome| outcome.write_bytes_per_second as f64 / 1e6),
-        read_mb_s: median(&|outcome| outcome.read_bytes_per_second as f64 / 1e6),
+        write_mb_s: quotient(&|outcome| outcome.write_bytes_per_second, 1e6),
+        read_mb_s: quotient(&|outcome| outcome.read_bytes_per_second, 1e6),
         variation_percent: quotient(&|outcome| outcome.throughput_variation_milli, 10.0),
         array_wa: quotient(&|outcome| outcome.array_write_amplification_milli, 1000.0),
         drive_wa: quotient(&|outcome| outcome.drive_write_amplification_milli, 1000.0),

@@ -34,10 +34,10 @@ pub struct Measured {
     pub name: String,
     /// The drives.
     pub drives: String,
-    /// User writes in MB/s.
-    pub write_mb_s: f64,
+    /// User writes in MB/s; nothing if no time was measured, here and in the next one.
+    pub write_mb_s: Option<f64>,
     /// User reads in MB/s.
-    pub read_mb_s: f64,
+    pub read_mb_s: Option<f64>,
     /// Coefficient of variation of the throughput, in percent; nothing if there were no bytes.
     pub variation_percent: Option<f64>,
     /// Blocks written to drives per block written by users; nothing if there were none.

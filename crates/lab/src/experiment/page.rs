@@ -344,8 +344,8 @@ fn trials(run: &Judgement) -> String {
     let mut out = format!("<table><tr><th>array</th><th>drives</th>{heads}</tr>\n");
     for trial in &run.trials {
         let cells = [
-            digits(trial.write_mb_s),
-            digits(trial.read_mb_s),
+            quotient(trial.write_mb_s, digits),
+            quotient(trial.read_mb_s, digits),
             quotient(trial.variation_percent, |percent| format!("{percent:.1} %")),
             quotient(trial.array_wa, |times| format!("{times:.2}")),
             quotient(trial.drive_wa, |times| format!("{times:.2}")),

@@ -61,23 +61,23 @@ pub fn run(seconds: u32) -> String {
 }
 
 /// Bytes in MiB.
-fn mib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
+fn mib(bytes: f64) -> f64 {
+    bytes / f64::from(1 << 20)
 }
 
 /// Bytes of a span in MiB/s; no number if it has no length.
 pub fn mib_per_second(bytes: u64, span_ns: u64) -> f64 {
-    mib(bytes) / (span_ns as f64 / 1e9)
+    mib(bytes as f64) / (span_ns as f64 / 1e9)
 }
 
 /// Clients' writes in MiB/s.
 pub fn written(trialled: &Trialled) -> f64 {
-    mib(trialled.outcome.write_bytes_per_second)
+    mib(trialled.outcome.write_rate())
 }
 
 /// Clients' reads in MiB/s.
 pub fn read(trialled: &Trialled) -> f64 {
-    mib(trialled.outcome.read_bytes_per_second)
+    mib(trialled.outcome.read_rate())
 }
 
 /// Blocks sent to drives for each block that clients wrote.

@@ -109,7 +109,6 @@ fn scenario(scale: Scale, hardware: &str, aging: &str, sessions: u32) -> String 
 
 /// Transactions that one of the databases has in a second, by the pages read and written.
 fn rate(trialled: &Trialled) -> f64 {
-    let outcome = trialled.outcome;
-    let pages = (outcome.read_bytes_per_second + outcome.write_bytes_per_second) as f64 / f64::from(16 << 10);
+    let pages = trialled.outcome.rate() / f64::from(16 << 10);
     pages / f64::from(READS + WRITES) / DATABASES
 }

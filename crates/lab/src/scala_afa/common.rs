@@ -243,7 +243,7 @@ impl<'a> Results<'a> {
 
 /// Clients' writes in GB/s.
 pub fn gigabytes(trialled: &Trialled) -> f64 {
-    trialled.outcome.write_bytes_per_second as f64 / 1e9
+    trialled.outcome.write_rate() / 1e9
 }
 
 /// Blocks sent to drives for each block that clients wrote.

@@ -131,7 +131,7 @@ pub fn writes_over_time(scale: Scale, outcome: &Outcome) -> Vec<(f64, f64)> {
 
 /// User writes in MB/s.
 pub fn written(trialled: &Trialled) -> f64 {
-    trialled.outcome.write_bytes_per_second as f64 / 1e6
+    trialled.outcome.write_rate() / 1e6
 }
 
 /// Coefficient of variation of the throughput, in percent.

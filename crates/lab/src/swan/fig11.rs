@@ -43,7 +43,10 @@ impl Experiment for Fig11 {
             Panel::lines(Axis::linear(TIME), Axis::logarithmic("99 % (us)").between(100.0, 10_000.0), vec![line])
                 .titled(&trialled.trial.name)
         };
-        let worst = |trialled: &Trialled| most(trialled.outcome.samples.iter().map(p99));
+        let worst = |trialled: &Trialled| {
+            let read = trialled.outcome.samples.iter().filter(|sample| sample.short_reads[0] > 0);
+            most(read.map(p99))
+        };
         let of = |trialled: &Trialled, what: fn(&LatencyRow) -> u64| what(lookups(trialled)) as f64 / 1e3;
         let mean = |trialled: &Trialled| of(trialled, |row| row.mean_ns);
         let panels = trials.iter().map(panel).collect();

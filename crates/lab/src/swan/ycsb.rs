@@ -96,8 +96,7 @@ pub fn throughput(trialled: &Trialled) -> f64 {
 
 /// What the volume was asked to read and write in a second, in MB/s: the store's own work is part of it.
 pub fn bytes(trialled: &Trialled) -> f64 {
-    let outcome = trialled.outcome;
-    (outcome.read_bytes_per_second + outcome.write_bytes_per_second) as f64 / 1e6
+    trialled.outcome.rate() / 1e6
 }
 
 /// Lookups of records.

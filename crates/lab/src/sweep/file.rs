@@ -2,7 +2,7 @@
 
 use super::SweepError;
 use super::identity::Traces;
-use super::key::put;
+use super::key::{at, places, put};
 use super::run::SweepRun;
 use super::values::{Tree, Varied};
 use crate::ScenarioError;
@@ -191,7 +191,13 @@ impl Sweep {
         point: &[usize],
     ) -> Result<Vec<Scenario>, SweepError> {
         let mut table = base.clone();
+        let mut taken: Vec<(Vec<String>, &str)> = Vec::new();
         for (one, &n) in varied.iter().zip(point) {
+            let places = places(&table, &one.key);
+            if let Some(other) = places.iter().find_map(|place| overridden(&table, &taken, place)) {
+                return Err(SweepError::new(&one.place, two_names(other, &one.key)));
+            }
+            taken.extend(places.into_iter().map(|place| (place, one.key.as_str())));
             put(&mut table, &one.key, &one.values[n]).map_err(|why| SweepError::new(&one.place, why))?;
         }
         let text = toml::to_string(&table).expect("what was read can be written");
@@ -239,4 +245,18 @@ impl Sweep {
         }
         Ok(())
     }
+}
+
+/// The key whose value would no longer be what its column says, once another one is put at that place: it is of the same place, or of
+/// one in it or around it.
+fn overridden<'a>(table: &Table, taken: &[(Vec<String>, &'a str)], place: &[String]) -> Option<&'a str> {
+    // What a table that varies does not say is no part of its value.
+    let within = |around: &Vec<String>| place.starts_with(around) && at(table, place).is_some();
+    taken.iter().find(|(earlier, _)| earlier.starts_with(place) || within(earlier)).map(|(_, key)| *key)
+}
+
+fn two_names(one: &str, other: &str) -> String {
+    format!(
+        "{one} and {other} are names of the same setting, and a row would tell a value that was not run: vary one of them"
+    )
 }

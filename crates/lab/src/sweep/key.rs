@@ -44,6 +44,50 @@ pub(super) fn put(scenario: &mut Table, path: &str, value: &Value) -> Result<(),
     into_table(scenario, &parts, value)
 }
 
+/// The places to which a path leads, each by the numbers of entries and not by their names; none where it leads nowhere.
+pub(super) fn places(scenario: &Table, path: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let parts: Vec<&str> = path.split('.').collect();
+    in_table(scenario, &parts, &mut Vec::new(), &mut found);
+    found
+}
+
+fn in_table(table: &Table, path: &[&str], above: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    let (first, rest) = path.split_first().expect("a path has parts");
+    above.push((*first).into());
+    match table.get(*first) {
+        Some(value) => in_value(value, rest, above, found),
+        // Tables on the way that are not there would be made.
+        None => found.push(above.iter().cloned().chain(rest.iter().map(|part| (*part).into())).collect()),
+    }
+    above.pop();
+}
+
+fn in_value(value: &Value, path: &[&str], above: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    match (value, path.split_first()) {
+        (_, None) => found.push(above.clone()),
+        (Value::Table(inner), Some(_)) => in_table(inner, path, above, found),
+        (Value::Array(list), Some((which, rest))) => {
+            for (number, entry) in list.iter().enumerate().filter(|(number, entry)| is_meant(which, *number, entry)) {
+                above.push(number.to_string());
+                in_value(entry, rest, above, found);
+                above.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What the scenario has at that place.
+pub(super) fn at<'a>(scenario: &'a Table, place: &[String]) -> Option<&'a Value> {
+    let (first, rest) = place.split_first().expect("a place has parts");
+    let below = |value: &'a Value, part: &String| match value {
+        Value::Array(list) => list.get(part.parse::<usize>().ok()?),
+        other => other.get(part.as_str()),
+    };
+    rest.iter().try_fold(scenario.get(first)?, below)
+}
+
 fn into_table(table: &mut Table, path: &[&str], value: &Value) -> Result<(), WrongKey> {
     let (first, rest) = path.split_first().expect("a path has parts");
     if rest.is_empty() {
@@ -59,12 +103,9 @@ fn into_table(table: &mut Table, path: &[&str], value: &Value) -> Result<(), Wro
 
 fn into_list(name: &str, list: &mut [Value], path: &[&str], value: &Value) -> Result<(), WrongKey> {
     let (which, rest) = path.split_first().expect("a path that leads into a list goes on");
-    let is_meant = |(number, entry): &(usize, &mut Value)| {
-        *which == EACH || which.parse() == Ok(*number) || called(entry).is_some_and(|called| called == *which)
-    };
     let known = names(list);
     let mut found = false;
-    for (_, entry) in list.iter_mut().enumerate().filter(is_meant) {
+    for (_, entry) in list.iter_mut().enumerate().filter(|(number, entry)| is_meant(which, *number, entry)) {
         found = true;
         match (rest.is_empty(), entry) {
             (true, entry) => *entry = value.clone(),
@@ -77,6 +118,11 @@ fn into_list(name: &str, list: &mut [Value], path: &[&str], value: &Value) -> Re
     }
     let none = || WrongKey::NoEntry { list: name.to_owned(), which: (*which).to_owned(), known };
     found.then_some(()).ok_or_else(none)
+}
+
+/// Whether a part of a path means that entry of a list.
+fn is_meant(which: &str, number: usize, entry: &Value) -> bool {
+    which == EACH || which.parse() == Ok(number) || called(entry).is_some_and(|called| called == which)
 }
 
 /// What an entry of a list is called: its name, or its preset as arrays are.

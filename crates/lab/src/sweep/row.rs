@@ -2,7 +2,7 @@
 
 use super::run::{RunFailed, SweepRun};
 use crate::files::{cell, cells, fixed, in_unit};
-use crate::outcome::{Outcome, per_second};
+use crate::outcome::{Outcome, quotient_per_second};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use toml::Value;
@@ -164,13 +164,14 @@ fn numbers(outcome: &Outcome) -> Vec<String> {
     cells
 }
 
-/// Rates and latencies of all clients' requests of a kind; the latter are empty if there were none.
+/// Rates and latencies of all clients' requests of a kind; the former are empty if no time was measured, the latter if there were none.
 fn of_kind(outcome: &Outcome, kind: &str) -> Vec<String> {
     let rows = || outcome.latency.iter().filter(|row| row.kind == kind);
     let sum = |of: fn(&crate::LatencyRow) -> u64| rows().map(of).sum::<u64>();
     let (count, bytes) = (sum(|row| row.count), sum(|row| row.bytes));
-    let rates =
-        [per_second(count, outcome.measured_ns).to_string(), fixed(per_second(bytes, outcome.measured_ns) / 1000)];
+    let rate = |of: u64| quotient_per_second(of, outcome.measured_ns);
+    let rates = [rate(count).map(|rate| rate.to_string()), rate(bytes).map(|rate| fixed(rate / 1000))];
+    let rates = rates.map(Option::unwrap_or_default);
     let mut latencies = vec![String::new(); PERCENTILES.len() + 2];
     if count > 0 {
         let micros = |ns: u64| in_unit(ns, 1000);

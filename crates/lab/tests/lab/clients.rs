@@ -147,6 +147,21 @@ fn a_ramp_and_a_duration_of_a_client_are_not_in_its_rate() {
 }
 
 #[test]
+fn an_answer_to_what_began_within_the_ramp_is_nothing_measured() {
+    let text = "name = \"one\"\n[devices]\npreset = \"hdd\"\ncapacity = \"64GiB\"\n[[array]]\npreset = \"raid0\"\ndrives = 1\n\
+                [volume]\nsize = \"64MiB\"\n[[workload.fio]]\nrequests = 1\n[run]\nduration = \"20ms\"\nramp = \"1us\"\nsample = \"10ms\"\n";
+    let scenario = Scenario::parse("one.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        outcome.makespan_ns.is_some_and(|span| span > 1000),
+        "{:?}: it is answered after the ramp",
+        outcome.makespan_ns
+    );
+    assert_eq!((outcome.requests, outcome.measured_ns, outcome.write_bytes_per_second), (0, 0, None));
+    assert!(outcome.remarks[0].starts_with("no client was active after the ramp of 1.00 us"), "{:?}", outcome.remarks);
+}
+
+#[test]
 fn an_array_that_cannot_keep_the_rate_is_as_fast_as_it_is() {
     let played = |rate: &str| {
         let text = format!(
@@ -158,7 +173,8 @@ fn an_array_that_cannot_keep_the_rate_is_as_fast_as_it_is() {
         run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
     };
     let (late, closed, kept) = (played("rate = { iops = 1000000 }\n"), played(""), played("rate = { iops = 1000 }\n"));
-    let [late_rate, closed_rate] = [&late, &closed].map(|outcome| outcome.write_bytes_per_second);
+    let [late_rate, closed_rate] =
+        [&late, &closed].map(|outcome| outcome.write_bytes_per_second.expect("it was measured"));
     assert!(
         late_rate.abs_diff(closed_rate) < closed_rate / 50,
         "{late_rate} and {closed_rate}: both have four under way"

@@ -1,6 +1,6 @@
 //! Recordings that come with Cygnus, played before the clock starts and after: every request, and no other.
 
-use cygnus_lab::{Outcome, Scenario, run};
+use cygnus_lab::{Outcome, Scenario, result_files, run};
 use cygnus_workload::recording::Shipped;
 use cygnus_workload::{Kind, SHORT_READ};
 
@@ -77,8 +77,13 @@ fn a_trace_is_named_once() {
     }
 }
 
-/// A trace of three requests of two volumes, one of them without a length, that is larger than the volume.
+/// Plays a trace of three requests of two volumes, one of them without a length, that is larger than the volume.
 fn small(fit: &str, closed_loop: bool, duration: &str) -> Outcome {
+    let scenario = small_scenario(fit, closed_loop, duration);
+    run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn small_scenario(fit: &str, closed_loop: bool, duration: &str) -> Scenario {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let lines = "0;R;0;0;4096\n1000;W;1;1600;8192\n2000000;W;0;100;4096\n";
     std::fs::write(dir.join("three.csv"), lines).expect("the target directory can be written");
@@ -91,8 +96,46 @@ fn small(fit: &str, closed_loop: bool, duration: &str) -> Outcome {
         .replace("1600MiB", "4MiB")
         .replace("10s", duration);
     let file = dir.join("small.toml");
-    let scenario = Scenario::parse(&file.display().to_string(), &text).unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::parse(&file.display().to_string(), &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A file of a run.
+fn file(scenario: &Scenario, outcome: &Outcome, wanted: &str) -> String {
+    let files = result_files(scenario, outcome);
+    files.into_iter().find(|(name, _)| name == wanted).expect("every run has it").1
+}
+
+#[test]
+fn a_replay_that_ends_within_the_ramp_has_no_rates_and_says_so() {
+    let scenario = small_scenario("wrap", false, "3s\"\nramp = \"2500ms");
+    let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((outcome.measured_ns, outcome.requests), (0, 0));
+    assert_eq!((outcome.read_bytes_per_second, outcome.write_bytes_per_second), (None, None));
+    assert!(outcome.read_rate().is_nan() && outcome.write_rate().is_nan());
+    let remark = outcome.remarks.last().expect("there is something to say");
+    assert!(remark.starts_with("no client was active after the ramp of 2.50 s"), "{remark}");
+    let summary = file(&scenario, &outcome, "summary.json");
+    assert!(summary.contains("\"read_bytes_per_second\": null,\n  \"write_bytes_per_second\": null"), "{summary}");
+    let within = small("wrap", false, "3s\"\nramp = \"1500ms");
+    assert!(within.requests == 1 && within.write_bytes_per_second > Some(0), "the last one comes after two seconds");
+    assert!(!within.remarks.iter().any(|remark| remark.contains("no client was active")), "{:?}", within.remarks);
+}
+
+#[test]
+fn a_time_series_has_no_latency_of_no_requests() {
+    let scenario = small_scenario("wrap", false, "3s\"\nsample = \"1s");
+    let outcome = run(&scenario, 0, 1, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let series = file(&scenario, &outcome, "timeseries.csv");
+    let cells: Vec<Vec<&str>> = series.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(
+        (cells[0][1], cells[0][4], cells[0][5], cells[0][8]),
+        ("read_iops", "read_p99_us", "write_iops", "write_p99_us")
+    );
+    let [first, second, third] = [&cells[1], &cells[2], &cells[3]];
+    assert!(first[1..9].iter().all(|cell| !cell.is_empty()), "{series}");
+    assert_eq!(second[1..5], ["0", "0.000", "", ""], "{series}");
+    assert!(second[5..9].iter().all(|cell| !cell.is_empty()), "the last write comes after two seconds: {series}");
+    assert_eq!(third[1..9], ["0", "0.000", "", "", "0", "0.000", "", ""], "{series}");
 }
 
 #[test]
@@ -113,7 +156,7 @@ fn rates_are_of_the_time_that_it_took() {
     assert_eq!(short.measured_ns, short.makespan_ns.expect("all of it was played"));
     assert_eq!(short.throughput_variation_milli, long.throughput_variation_milli);
     let written = (4096 + 4096) * 1_000_000_000 / short.measured_ns;
-    assert_eq!(short.write_bytes_per_second, written, "two writes of 4 KiB in two seconds");
+    assert_eq!(short.write_bytes_per_second, Some(written), "two writes of 4 KiB in two seconds");
     assert_eq!(small("wrap", false, "1s").measured_ns, 1_000_000_000, "what time cut short took all of it");
 }
 

@@ -165,6 +165,50 @@ fn a_command_line_varies_too() {
 }
 
 #[test]
+fn one_setting_under_two_names_is_refused_with_both() {
+    let base = BASE.replace("depth = 4", "name = \"mixed\"\ndepth = 4");
+    let runs = |keys: &[&str]| {
+        let mut sweep = Sweep::of_scenario("base.toml");
+        keys.iter().for_each(|key| sweep.vary(Varied::parse(key).unwrap()));
+        sweep.runs("base.toml", &base).map_err(|error| error.to_string())
+    };
+    for [one, other] in [
+        ["workload.fio.0.depth=1", "workload.fio.mixed.depth=8"],
+        ["array.*.drives=3", "array.raid5.drives=4"],
+        ["workload.fio.0.read=5", "workload.fio.mixed.read=6"],
+        ["workload.fio.0.depth=1", "workload.fio.mixed={ depth = 2 }"],
+        ["run={ duration = \"10ms\" }", "run.duration=\"20ms\""],
+    ] {
+        let names = [one, other].map(|key| key.split('=').next().unwrap());
+        let error = runs(&[one, other]).map(|runs| runs.len()).expect_err(one);
+        assert!(error.contains(&format!("{} and {} are names of the same setting", names[0], names[1])), "{error}");
+    }
+    for apart in [["array.raid0.drives=3", "array.raid5.drives=4"], ["run={ duration = \"10ms\" }", "run.ramp=\"2ms\""]]
+    {
+        assert!(runs(&apart).is_ok(), "{apart:?}: {:?}", runs(&apart).err());
+    }
+    let file =
+        "scenario = \"base\"\n[grid]\nworkload.fio.0.depth = [1, 2]\n[list]\n\"workload.fio.*.depth\" = [3, 4]\n";
+    let error = self::runs(file).map(|runs| runs.len()).expect_err("one is the other");
+    assert!(
+        error.starts_with("sweep.toml:") && error.contains("workload.fio.*.depth and workload.fio.0.depth"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_row_of_which_no_time_was_measured_has_no_rates() {
+    let base = BASE.replace("depth = 4", "depth = 4\nduration = \"2ms\"").replace("sample", "ramp = \"5ms\"\nsample");
+    let runs = Sweep::of_scenario("base.toml").runs("base.toml", &base).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = runs[0].carry_out(|_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let rows = Rows::new([].into_iter(), "test");
+    let (names, cells) = (rows.columns(), Rows::cells(&rows.row(&runs[0], Ok(&outcome))));
+    let of = |name: &str| cells[names.iter().position(|known| known == name).expect("it is a column")].as_str();
+    assert_eq!(of("measured_s"), "0.000");
+    assert_eq!(["read_iops", "read_mb_s", "write_iops", "write_mb_s", "write_mean_us"].map(of), [""; 5]);
+}
+
+#[test]
 fn rows_are_found_again_and_halves_of_rows_are_not() {
     let runs =
         runs("scenario = \"base\"\n[grid]\nworkload.fio.0.distribution = [{ zipf = 0.9, }, \"uniform\"]\n").unwrap();

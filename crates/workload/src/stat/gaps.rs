@@ -4,7 +4,7 @@ use cygnus_types::Nanos;
 use serde::Serialize;
 
 /// The gaps between arrivals, in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GapStat {
     /// Mean gap, in microseconds.
     pub mean_us: f64,
@@ -14,8 +14,8 @@ pub struct GapStat {
     pub p99_us: f64,
     /// Longest gap, in microseconds.
     pub max_us: f64,
-    /// Standard deviation over mean: 0 for a metronome, 1 for Poisson arrivals, more for bursts.
-    pub variation: f64,
+    /// Standard deviation over mean: 0 for a metronome, 1 for Poisson arrivals, more for bursts; nothing if all arrive at once.
+    pub variation: Option<f64>,
 }
 
 /// Buckets for each doubling, so that a bucket is 3 % wide.
@@ -67,8 +67,9 @@ fn upper(bucket: usize) -> u64 {
 }
 
 impl Gaps {
-    /// The next arrival; never before the last.
-    pub(super) fn add(&mut self, at: Nanos) {
+    /// The next arrival, never before the last; says whether it is the first.
+    pub(super) fn add(&mut self, at: Nanos) -> bool {
+        let is_first = self.first.is_none();
         match self.first {
             None => self.first = Some(at),
             Some(_) => {
@@ -84,6 +85,7 @@ impl Gaps {
         self.in_second = if second == self.second { self.in_second + 1 } else { 1 };
         self.second = second;
         self.peak = self.peak.max(self.in_second);
+        is_first
     }
 
     /// From the first arrival to the last.
@@ -106,20 +108,21 @@ impl Gaps {
         found.map_or(0, upper).min(self.max)
     }
 
-    pub(super) fn finish(&self) -> GapStat {
+    /// Nothing if there is no gap.
+    pub(super) fn finish(&self) -> Option<GapStat> {
         if self.count == 0 {
-            return GapStat::default();
+            return None;
         }
         let mean = self.duration().0 as f64 / self.count as f64;
         let variance = (self.squares / self.count as f64 - mean * mean).max(0.0);
         let micros = |nanos: u64| nanos as f64 / 1e3;
-        GapStat {
+        Some(GapStat {
             mean_us: mean / 1e3,
             p50_us: micros(self.quantile(0.5)),
             p99_us: micros(self.quantile(0.99)),
             max_us: micros(self.max),
-            variation: if mean > 0.0 { libm::sqrt(variance) / mean } else { 0.0 },
-        }
+            variation: (mean > 0.0).then(|| libm::sqrt(variance) / mean),
+        })
     }
 }
 

@@ -40,15 +40,15 @@ pub struct HotShare {
     pub accesses_percent: f64,
 }
 
-/// What is touched more than once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+/// What is touched more than once; nothing where there is no such access.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reuse {
     /// Percent of the block accesses to a block accessed before.
-    pub accessed_before_percent: f64,
+    pub accessed_before_percent: Option<f64>,
     /// Percent of the block writes to a block written before.
-    pub overwritten_percent: f64,
+    pub overwritten_percent: Option<f64>,
     /// Percent of the block reads of a block written before.
-    pub read_after_write_percent: f64,
+    pub read_after_write_percent: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -140,7 +140,7 @@ impl Heat {
             volumes: self.ends.len() as u64,
             footprint,
             hot: hot_shares(&blocks_by_count, accesses),
-            regions_percent: regions.into_iter().map(|count| percent(count, accesses)).collect(),
+            regions_percent: regions.into_iter().filter_map(|count| percent(count, accesses)).collect(),
             reuse: Reuse {
                 accessed_before_percent: percent(self.accessed_before, accesses),
                 overwritten_percent: percent(self.overwritten, self.writes),
@@ -150,7 +150,7 @@ impl Heat {
     }
 }
 
-/// How many accesses the hottest blocks get, from how many blocks have each number of accesses.
+/// How many accesses the hottest blocks get, if there are any, from how many blocks have each number of accesses.
 fn hot_shares(blocks_by_count: &BTreeMap<u32, u64>, accesses: u64) -> Vec<HotShare> {
     let touched: u64 = blocks_by_count.values().sum();
     let share = |blocks_percent: f64| {
@@ -161,7 +161,7 @@ fn hot_shares(blocks_by_count: &BTreeMap<u32, u64>, accesses: u64) -> Vec<HotSha
             covered += taken * u64::from(count);
             left -= taken;
         }
-        HotShare { blocks_percent, accesses_percent: percent(covered, accesses) }
+        Some(HotShare { blocks_percent, accesses_percent: percent(covered, accesses)? })
     };
-    HOTTEST.into_iter().map(share).collect()
+    HOTTEST.into_iter().filter_map(share).collect()
 }

@@ -30,21 +30,24 @@ pub struct Stat {
     pub sizes: Vec<SizeBucket>,
     /// What it touches, by reads and writes.
     pub footprint: Footprint,
-    /// How much goes to the hottest blocks.
+    /// How much goes to the hottest blocks; empty if nothing is read or written, here and in the next one.
     pub hot: Vec<HotShare>,
     /// Percent of the block accesses that go to each sixty-fourth of the address space, the busiest first. The volumes
     /// stand one behind the other.
     pub regions_percent: Vec<f64>,
     /// What is touched more than once.
     pub reuse: Reuse,
-    /// Requests per second, on average; nothing if all arrive at once.
+    /// Requests per second, on average: those after the first, over the time from the first arrival to the last. There is one gap
+    /// less than there are requests, and this is one by the mean gap. Nothing if all arrive at once.
     pub mean_iops: Option<f64>,
-    /// Requests within the busiest second, seconds counted from the first arrival.
+    /// Requests within the busiest second, seconds counted from the first arrival. It is a count and no rate: less than the mean
+    /// rate if the trace is shorter than a second, and all of it then.
     pub peak_iops: u64,
-    /// Bytes read and written per second, on average; nothing if all arrive at once.
+    /// Bytes read and written per second, on average, by the requests after the first, as of [`Self::mean_iops`]; nothing if all
+    /// arrive at once.
     pub mean_bytes_per_second: Option<f64>,
-    /// Time from one arrival to the next, and how much it varies.
-    pub gaps: GapStat,
+    /// Time from one arrival to the next, and how much it varies; nothing of a single request.
+    pub gaps: Option<GapStat>,
 }
 
 /// How many requests of one kind there are, and how large they are.
@@ -58,10 +61,11 @@ pub struct KindStat {
     pub percent: f64,
     /// Bytes of all of them together.
     pub bytes: u64,
-    /// Mean bytes of one of them.
-    pub mean_bytes: f64,
-    /// Percent that do not begin where one of the 16 requests of this kind before it ended, on the same volume.
-    pub random_percent: f64,
+    /// Mean bytes of one of them; nothing of flushes, which have neither length nor address.
+    pub mean_bytes: Option<f64>,
+    /// Percent that do not begin where one of the 16 requests of this kind before it ended, on the same volume; nothing of
+    /// flushes.
+    pub random_percent: Option<f64>,
 }
 
 /// A [`Kind`] as reports call it.
@@ -123,6 +127,8 @@ const SMALLEST_BUCKET: u64 = 512;
 struct OfKind {
     requests: u64,
     bytes: u64,
+    /// Of them, those that name a range.
+    ranged: u64,
     sequential: u64,
     runs: Runs,
 }
@@ -134,6 +140,8 @@ pub struct Collector {
     sizes: BTreeMap<u64, SizeBucket>,
     heat: Heat,
     gaps: Gaps,
+    /// Bytes read and written by all but the first request.
+    moved: u64,
 }
 
 impl Collector {
@@ -144,16 +152,18 @@ impl Collector {
 
     /// Takes the next request.
     pub fn add(&mut self, record: &Record) {
-        self.gaps.add(record.at);
+        let is_first = self.gaps.add(record.at);
         let of_kind = self.kinds.entry(record.kind.into()).or_default();
         of_kind.requests += 1;
         of_kind.bytes += u64::from(record.len);
+        of_kind.ranged += u64::from(record.kind.has_range());
         of_kind.sequential += u64::from(of_kind.runs.continues(record));
         if matches!(record.kind, Kind::Read | Kind::Write) {
             let up_to_bytes = u64::from(record.len).next_power_of_two().max(SMALLEST_BUCKET);
             let bucket = self.sizes.entry(up_to_bytes).or_insert(SizeBucket { up_to_bytes, ..SizeBucket::default() });
             let count = if record.kind == Kind::Read { &mut bucket.reads } else { &mut bucket.writes };
             *count += 1;
+            self.moved += if is_first { 0 } else { u64::from(record.len) };
             self.heat.add(record);
         }
     }
@@ -161,17 +171,15 @@ impl Collector {
     /// The description of what was taken.
     pub fn finish(self) -> Stat {
         let requests: u64 = self.kinds.values().map(|kind| kind.requests).sum();
-        let moved = [KindName::Read, KindName::Write].iter().filter_map(|kind| self.kinds.get(kind));
-        let moved: u64 = moved.map(|kind| kind.bytes).sum();
         let duration = self.gaps.duration().as_secs_f64();
         let per_second = |count: u64| (duration > 0.0).then(|| count as f64 / duration);
         let kind_stat = |(&kind, of_kind): (&KindName, &OfKind)| KindStat {
             kind,
             requests: of_kind.requests,
-            percent: percent(of_kind.requests, requests),
+            percent: of_kind.requests as f64 * 100.0 / requests as f64,
             bytes: of_kind.bytes,
-            mean_bytes: of_kind.bytes as f64 / of_kind.requests as f64,
-            random_percent: percent(of_kind.requests - of_kind.sequential, of_kind.requests),
+            mean_bytes: quotient(of_kind.bytes, of_kind.ranged),
+            random_percent: percent(of_kind.ranged - of_kind.sequential, of_kind.ranged),
         };
         let heat = self.heat.finish();
         Stat {
@@ -184,9 +192,9 @@ impl Collector {
             hot: heat.hot,
             regions_percent: heat.regions_percent,
             reuse: heat.reuse,
-            mean_iops: per_second(requests),
+            mean_iops: per_second(requests.saturating_sub(1)),
             peak_iops: self.gaps.peak(),
-            mean_bytes_per_second: per_second(moved),
+            mean_bytes_per_second: per_second(self.moved),
             gaps: self.gaps.finish(),
         }
     }
@@ -199,9 +207,14 @@ impl Stat {
     }
 }
 
-/// `part` of `whole` in percent; nothing of nothing is 0 %.
-fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+/// `part` by `whole`; of nothing there is none, since 0 would be an answer.
+fn quotient(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// `part` of `whole` in percent; of nothing there is none.
+fn percent(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 * 100.0 / whole as f64)
 }
 
 #[cfg(test)]

@@ -23,9 +23,12 @@ fn mix_sizes_and_randomness() {
         record(40, Kind::Flush, 0, 0),
     ]);
     let writes = stat.kind(Kind::Write).unwrap();
-    assert_eq!((writes.requests, writes.bytes, writes.mean_bytes), (4, 12 << 12, 12288.0));
-    assert_eq!(writes.random_percent, 50.0, "the second and the last continue an earlier write");
-    assert_eq!(stat.kind(Kind::Read).unwrap().random_percent, 100.0, "reads continue reads only");
+    assert_eq!((writes.requests, writes.bytes, writes.mean_bytes), (4, 12 << 12, Some(12288.0)));
+    assert_eq!(writes.random_percent, Some(50.0), "the second and the last continue an earlier write");
+    assert_eq!(stat.kind(Kind::Read).unwrap().random_percent, Some(100.0), "reads continue reads only");
+    let flushes = stat.kind(Kind::Flush).unwrap();
+    assert_eq!((flushes.requests, flushes.percent), (1, 100.0 / 6.0));
+    assert_eq!((flushes.mean_bytes, flushes.random_percent), (None, None), "a flush has no address");
     assert_eq!((stat.requests, stat.duration_seconds), (6, 40e-6));
     let bucket = |up_to_bytes, reads, writes| SizeBucket { up_to_bytes, reads, writes };
     assert_eq!(stat.sizes, [bucket(4096, 1, 2), bucket(8192, 0, 1), bucket(32768, 0, 1)]);
@@ -43,9 +46,9 @@ fn heat_and_reuse() {
     let footprint =
         Footprint { extent_bytes: 400 * kib, touched_bytes: 400 * kib, read_bytes: 400 * kib, written_bytes: 4 * kib };
     assert_eq!(stat.footprint, footprint);
-    assert_eq!(stat.reuse.accessed_before_percent, 50.0);
-    assert_eq!(stat.reuse.overwritten_percent, 99.0);
-    assert_eq!(stat.reuse.read_after_write_percent, 0.0);
+    assert_eq!(stat.reuse.accessed_before_percent, Some(50.0));
+    assert_eq!(stat.reuse.overwritten_percent, Some(99.0));
+    assert_eq!(stat.reuse.read_after_write_percent, Some(0.0));
     assert!((stat.regions_percent.iter().sum::<f64>() - 100.0).abs() < 1e-9);
 }
 
@@ -54,10 +57,35 @@ fn arrivals() {
     let records: Vec<Record> = (0..2001).map(|n| record(n * 1000, Kind::Read, 0, 1)).collect();
     let stat = stat(&records);
     assert_eq!((stat.duration_seconds, stat.peak_iops), (2.0, 1000));
-    assert_eq!((stat.gaps.mean_us, stat.gaps.max_us, stat.gaps.variation), (1000.0, 1000.0, 0.0));
-    assert!((stat.gaps.p50_us - 1000.0).abs() < 30.0);
-    assert_eq!(self::stat(&records[..1]).gaps, GapStat::default());
+    let gaps = stat.gaps.unwrap();
+    assert_eq!((gaps.mean_us, gaps.max_us, gaps.variation), (1000.0, 1000.0, Some(0.0)));
+    assert!((gaps.p50_us - 1000.0).abs() < 30.0);
     assert_eq!(self::stat(&[]).requests, 0);
+}
+
+#[test]
+fn a_mean_rate_is_of_as_many_requests_as_there_are_gaps() {
+    let stat = stat(&[record(0, Kind::Read, 0, 7), record(1_000_000, Kind::Read, 0, 2)]);
+    assert_eq!((stat.mean_iops, stat.peak_iops, stat.mean_bytes_per_second), (Some(1.0), 1, Some(8192.0)));
+}
+
+#[test]
+fn of_nothing_there_is_no_share_and_no_gap() {
+    let reads = stat(&[record(0, Kind::Read, 0, 1), record(0, Kind::Read, 0, 1)]);
+    let reuse = |before, over, after| Reuse {
+        accessed_before_percent: before,
+        overwritten_percent: over,
+        read_after_write_percent: after,
+    };
+    assert_eq!(reads.reuse, reuse(Some(50.0), None, Some(0.0)), "nothing is written");
+    assert_eq!(reads.gaps.map(|gaps| (gaps.mean_us, gaps.variation)), Some((0.0, None)), "at once");
+    assert_eq!((reads.mean_iops, reads.mean_bytes_per_second), (None, None));
+    let write = stat(&[record(5, Kind::Write, 0, 1)]);
+    assert_eq!(write.reuse, reuse(Some(0.0), Some(0.0), None), "nothing is read");
+    assert_eq!((write.gaps, write.mean_iops), (None, None), "a single request");
+    let flushes = stat(&[record(0, Kind::Flush, 0, 0), record(9, Kind::Flush, 0, 0)]);
+    assert_eq!(flushes.reuse, reuse(None, None, None));
+    assert!(flushes.hot.is_empty() && flushes.regions_percent.is_empty() && flushes.sizes.is_empty());
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! What all line formats have in common: columns, numbers, and what can be wrong with them.
 
-use super::Record;
+use super::{MOST_END, Record};
 use crate::Kind;
 use cygnus_types::Nanos;
 
@@ -182,7 +182,7 @@ pub(super) fn record(at: Nanos, kind: Kind, offset: u64, len: u64, volume: u32) 
     let range = || LineError::Range { offset, len };
     match (u32::try_from(len).map_err(|_| range())?, offset.checked_add(len)) {
         (0, _) => Err(LineError::Empty),
-        (len, Some(..=0x7FFF_FFFF_FFFF_FFFF)) => Ok(Some(Record { at, kind, offset, len, volume, fua: false })),
+        (len, Some(..=MOST_END)) => Ok(Some(Record { at, kind, offset, len, volume, fua: false })),
         _ => Err(range()),
     }
 }

@@ -33,6 +33,9 @@ use cygnus_types::Nanos;
 /// Bytes of a request whose trace does not say how long it is: the block that most file systems use.
 pub const ASSUMED_LEN: u32 = cygnus_types::BLOCK as u32;
 
+/// The greatest end of a request: what reaches further is beyond any disk, and no request to a reader.
+pub const MOST_END: u64 = (1 << 63) - 1;
+
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Record {

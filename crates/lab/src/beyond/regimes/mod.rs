@@ -153,7 +153,7 @@ impl Measured<'_> {
     fn claims(&self, found: &mut Findings) {
         for (scale, size) in self.scales.into_iter().zip(["", ", smaller drives"]) {
             let of = |place, design| (self.of)(scale, place, design).expect("the middle is run");
-            let share = of(NETWORK, Design::Swan).write_bytes_per_second as f64 / (NETWORK.front_end() * 0.5);
+            let share = of(NETWORK, Design::Swan).write_rate() / (NETWORK.front_end() * 0.5);
             found.number(format!("SWAN's writes / a network of half of the front-end's rate{size}"), "", share);
             for (kind, panel) in [("read", "99.9 % of reads at half load"), ("write", "99.9 % of writes at half load")]
             {
@@ -167,15 +167,14 @@ impl Measured<'_> {
     }
 }
 
-/// Reads and writes in MB/s.
+/// Reads and writes in MB/s; nothing if no time was measured.
 fn rate(_: Place, outcome: &Outcome) -> Option<f64> {
-    Some((outcome.read_bytes_per_second + outcome.write_bytes_per_second) as f64 / 1e6)
+    Some(outcome.rate() / 1e6).filter(|rate| rate.is_finite())
 }
 
 /// A percentile in microseconds; nothing if the array does not keep up, or too little was measured.
 fn tail(place: Place, outcome: &Outcome, kind: &str, (_, of): Point, least: u64) -> Option<f64> {
-    let bytes = (outcome.read_bytes_per_second + outcome.write_bytes_per_second) as f64;
-    let keeps_up = place.offered().is_none_or(|offered| bytes >= KEEPS_UP * offered);
+    let keeps_up = place.offered().is_none_or(|offered| outcome.rate() >= KEEPS_UP * offered);
     let enough = outcome.latency_of(kind, JOB).is_some_and(|row| row.count >= least);
     (keeps_up && enough).then(|| latency(outcome, kind, of))
 }
