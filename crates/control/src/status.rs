@@ -192,6 +192,11 @@ impl ArrayStatus {
         }
     }
 
+    /// Spares that are not there. Of a stopped array [`ArrayStatus::oddities`] name them.
+    pub fn missed_spares(&self) -> impl Iterator<Item = &SpareStatus> {
+        self.spares.iter().filter(|spare| self.served && spare.path.is_none())
+    }
+
     /// What it comes to, for exit statuses and monitoring.
     pub fn condition(&self) -> Condition {
         let by_state = match self.state {
@@ -208,6 +213,7 @@ impl ArrayStatus {
         } else if !self.oddities.is_empty()
             || self.in_use_by.is_some()
             || self.shortage.is_some()
+            || self.missed_spares().next().is_some()
             || self.devices.iter().any(doubtful)
             || self.memory.as_ref().is_some_and(MemoryStatus::map_is_full)
         {

@@ -32,11 +32,14 @@ impl Array {
             if !force && !inner.was_its_own(member, &device).await? {
                 refuse_used(&inner.rt, std::slice::from_ref(&device)).await?;
             }
-            inner.make_way(member, force)?;
-            let core = inner.core();
-            core.settle().await.map_err(faulted)?;
+            inner.is_in_the_way(member, force)?;
+            // Before the member goes: a device that cannot be written to costs no redundancy then.
             wipe(&inner.rt, &device).await?;
-            let ix = member.index();
+            let (core, ix) = (inner.core(), member.index());
+            if inner.is_in_the_way(member, force)? {
+                core.fail(core.slot(ix));
+            }
+            core.settle().await.map_err(faulted)?;
             let attach = || {
                 core.attach(ix, device.ix, 0, false);
                 core.device(ix).name.borrow_mut().clone_from(&device.name);
@@ -92,11 +95,11 @@ impl Inner {
         Ok(matches!(inspect(&self.rt, device).await?, Found::Member(own) if is_it(&own)))
     }
 
-    /// Takes the member out of service, if it still is, and may be.
-    fn make_way(&self, member: MemberIx, force: bool) -> Result<(), MemberError> {
+    /// Whether the member has to be taken out of service first, and may be.
+    fn is_in_the_way(&self, member: MemberIx, force: bool) -> Result<bool, MemberError> {
         let (core, ix) = (self.core(), member.index());
         if core.is_failed(ix) {
-            return Ok(());
+            return Ok(false);
         }
         let device = self.device_name(member.index());
         if !force {
@@ -111,7 +114,6 @@ impl Inner {
             let width = usize::from(self.ledger().state.borrow().geometry.width());
             return Err(MemberError::LastCopy { device, group: GroupId((ix / width) as u16) });
         }
-        core.fail(core.slot(ix));
-        Ok(())
+        Ok(true)
     }
 }

@@ -52,7 +52,12 @@ pub fn run(name: &ArrayName, yes: bool, context: &Context) -> Result<(), Failure
     let wiped: Vec<PathBuf> = assembly.found().map(|member| member.path.clone()).collect();
     backend::wipe(&wiped)?;
     assembly.keepers().iter().for_each(|keeper| keeper.end());
-    context.state.forget(name)?;
+    context.state.forget(name).map_err(|why| {
+        Failure::Failed(format!(
+            "array {name} is destroyed and its {} free, but it is still written down: {why}",
+            counted(wiped.len(), "member is").or("members are")
+        ))
+    })?;
     let sentence = match wiped.len() {
         1 => format!("Destroyed array {name}; its member is free."),
         count => format!("Destroyed array {name}; its {count} members are free."),

@@ -1,8 +1,10 @@
 //! What is wrong with an array, each thing in a sentence with its remedy.
 
 use crate::shortage::ShortageStatus;
-use crate::status::{ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, Lag, SuspendedStatus};
-use cygnus_types::{Nanos, counted};
+use crate::status::{
+    ArrayState, ArrayStatus, DeviceState, DeviceStatus, GroupStatus, Lag, SpareStatus, SuspendedStatus,
+};
+use cygnus_types::{ByteSize, Nanos, counted};
 
 /// What an operator should know, as sentences: which devices are gone, what that means, and what to do.
 pub fn complaints(status: &ArrayStatus) -> Vec<String> {
@@ -18,6 +20,7 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     sentences.extend(status.devices.iter().filter_map(owing_sentence));
     sentences.extend(status.devices.iter().flat_map(slow_sentences));
     sentences.extend(status.scrub.report.as_ref().and_then(|report| report.loss()).map(|loss| format!("{loss}.")));
+    sentences.extend(status.missed_spares().map(|spare| missed_sentence(&status.name, spare)));
     if let Some(repairs) = status.repairs.filter(|repairs| repairs.unreadable > 0) {
         sentences.push(format!(
             "{} could not be read in any way: restore from a copy by writing anew.",
@@ -37,6 +40,14 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
         sentences.push(format!("It takes no writes any more: {fault}"));
     }
     sentences
+}
+
+fn missed_sentence(array: &str, spare: &SpareStatus) -> String {
+    let (uuid, size) = (&spare.uuid, ByteSize(spare.size_bytes));
+    format!(
+        "A spare of {size} is not there: when it is back, 'cygnus array spare add {array} DEVICE' takes it again; \
+         'cygnus array spare remove {array} {uuid}' forgets it."
+    )
 }
 
 fn suspended_sentence(suspended: &SuspendedStatus) -> String {

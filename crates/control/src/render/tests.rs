@@ -361,6 +361,17 @@ fn a_clogged_array_says_what_gives_room() {
 }
 
 #[test]
+fn a_spare_that_is_not_there_is_missed_while_the_array_is_served() {
+    let mut status = tank(&[]);
+    status.spares = vec![SpareStatus { uuid: "u-1".into(), path: None, size_bytes: 1 << 30 }];
+    let told = "A spare of 1 GiB is not there: when it is back, 'cygnus array spare add tank DEVICE' takes it again; \
+                'cygnus array spare remove tank u-1' forgets it.";
+    assert_eq!((complaints(&status), status.condition()), (vec![told.to_owned()], Condition::Attention));
+    status.spares[0].path = Some("/srv/sp".into());
+    assert_eq!((complaints(&status), status.condition()), (Vec::new(), Condition::Well));
+}
+
+#[test]
 fn writes_that_wait_for_a_segment_are_told_with_a_remedy() {
     let mut status = tank(&[]);
     status.shortage = Some(ShortageStatus {

@@ -1,6 +1,6 @@
 //! What an operator may ask for about members: another device in the place of one, and spares.
 
-use cygnus_format::{Holdings, MAX_SPARES, MemberState, SpareDesc};
+use cygnus_format::{Holdings, MAX_SPARES, MemberState, SPARE, SpareDesc};
 use cygnus_runtime::DeviceInfo;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 
@@ -51,17 +51,21 @@ impl Array {
             if own.is_none() && !force {
                 array.refuse_used(&device).await?;
             }
-            array.make_way(member, force)?;
-            Committer::of(reactor).commit_state().await?;
+            array.is_in_the_way(member, force)?;
             let candidate = match own {
                 Some(holds) => Candidate { device: device.clone(), new_uuid: None, holds },
                 None => {
+                    // Before the member goes: a device that cannot be written to costs no redundancy then.
                     let (group, _) = reactor.shared.layout.column_of(member);
                     let io = |error| ArrayError::Io { device: device.name.clone(), offset: 0, error };
                     Preparer::of(reactor).prepare(reactor.shared.layout.segments(group), &device).await.map_err(io)?;
                     Candidate { device: device.clone(), new_uuid: Some(array.new_uuid()), holds: Holdings::default() }
                 }
             };
+            if array.is_in_the_way(member, force)? {
+                reactor.take_out(member, Departure::Dismissed, "it is being replaced");
+            }
+            Committer::of(reactor).commit_state().await?;
             Ok(Membership::of(reactor).begin_fill(member, candidate))
         })
     }
@@ -81,15 +85,21 @@ impl Array {
             let least = members.map(|member| Seats::of(reactor).bytes_needed(member)).min();
             array.check_candidate(&device, least.expect("an array has members"))?;
             let _taken = Taken::new(reactor, vec![device.ix]);
-            if !force {
+            let own = array.missed_spare(&device).await?;
+            if own.is_none() && !force {
                 array.refuse_used(&device).await?;
             }
             write_empty(&reactor.rt, device.ix).await.map_err(|error| error.of(&device.name))?;
-            if home.state.borrow().spares.len() >= MAX_SPARES {
+            let is_full = || home.state.borrow().spares.len() >= MAX_SPARES;
+            if own.is_none() && is_full() {
                 return Err(MemberError::TooManySpares);
             }
-            let uuid = array.new_uuid();
-            home.state.borrow_mut().spares.push(SpareDesc { uuid, size_bytes: device.size });
+            let uuid = own.unwrap_or_else(|| array.new_uuid());
+            {
+                let spares = &mut home.state.borrow_mut().spares;
+                spares.retain(|listed| listed.uuid != uuid);
+                spares.push(SpareDesc { uuid, size_bytes: device.size });
+            }
             home.places.spares.borrow_mut().push(Spare { uuid, device: device.clone() });
             home.records.newcomers.borrow_mut().push(uuid);
             Committer::of(reactor).commit_state().await?;
@@ -169,12 +179,21 @@ impl Array {
         Ok(held_below(member, &own, &desc).ok().map(|only_below| desc.holds.limited_to(only_below)))
     }
 
-    /// Takes a member out of service whose place is wanted.
-    fn make_way(&self, member: MemberIx, force: bool) -> Result<(), MemberError> {
+    /// As which spare a device is missed, if it is one whose device had failed, or was not there when the array was opened.
+    async fn missed_spare(&self, device: &DeviceInfo) -> Result<Option<Uuid>, MemberError> {
+        let Found::Member(own) = inspect(&self.reactor.rt, device).await? else { return Ok(None) };
+        let (home, uuid) = (self.reactor.home(), own.member_uuid);
+        let is_listed = own.array == home.uuid && own.member == SPARE && home.state.borrow().lists(SPARE, uuid);
+        let is_here = home.places.spares.borrow().iter().any(|spare| spare.uuid == uuid);
+        Ok((is_listed && !is_here).then_some(uuid))
+    }
+
+    /// Whether a member whose place is wanted has to be taken out of service first, and may be.
+    fn is_in_the_way(&self, member: MemberIx, force: bool) -> Result<bool, MemberError> {
         let shared = &self.reactor.shared;
         let state = &shared.members[member.index()];
         if state.device().is_none() {
-            return Ok(());
+            return Ok(false);
         }
         let (group, _) = shared.layout.column_of(member);
         let losses = shared.layout.shape(group).losses();
@@ -184,7 +203,6 @@ impl Array {
         if !force {
             return Err(MemberError::StillOnline(state.name()));
         }
-        self.reactor.take_out(member, Departure::Dismissed, "it is being replaced");
-        Ok(())
+        Ok(true)
     }
 }

@@ -90,12 +90,13 @@ impl<'a> Seats<'a> {
         self.reactor.shared.layout.geometry().device_offset(self.reactor.shared.layout.segments(group), 0)
     }
 
-    /// A spare's device failed: it is none any more.
+    /// A spare's device failed: nothing is written to it any more, and it takes nobody's place. It stays listed, so that it is missed, and
+    /// is a spare again when it is added anew or the array is opened with it.
     pub(crate) fn spare_failed(&self, dev: DeviceIx, doing: &str, error: IoError) {
         let home = self.reactor.home();
         let failed = home.places.spares.borrow().iter().find(|spare| spare.device.ix == dev).cloned();
         if let Some(spare) = failed {
-            self.forget_spare(spare.uuid);
+            home.places.spares.borrow_mut().retain(|other| other.uuid != spare.uuid);
             self.reactor.shared.log(format!("spare {} is out of service: {doing} failed: {error}", spare.device.name));
             // It may have been about to take over from somebody.
             home.members_changed.notify();

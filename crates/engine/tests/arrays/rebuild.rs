@@ -6,7 +6,7 @@ use cygnus_engine::{
 use cygnus_format::{MemberState, Superblock};
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_sim::{DiskId, FaultRates, World};
-use cygnus_types::{MemberIx, Nanos, ReactorId};
+use cygnus_types::{ByteSize, MemberIx, Nanos, ReactorId};
 
 use crate::common::*;
 use crate::sessions::*;
@@ -488,4 +488,60 @@ fn rebuild_while_one_dies(dying: usize, operations: u64) -> Option<JobState> {
         }
         end
     })
+}
+
+#[test]
+fn a_device_that_takes_no_writes_takes_no_member_s_place() {
+    let world = World::new(12);
+    let disks = make(&world, 1, 2, 1, 1);
+    session(&world.clone(), &disks.clone(), |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices[..3]).await;
+        fill(&rt, &volume, 0).await;
+        world.set_faults(disks[3], FaultRates { failed_per_million: 1_000_000, ..FaultRates::default() });
+        let refused = array.replace(MemberIx(2), &devices[3], true).await.unwrap_err();
+        assert!(refused.to_string().contains("d3"), "{refused}");
+        assert_eq!(states(&array), [MemberState::Online; 3]);
+        // Nor is what it lacks of rights or of redundancy found out too late.
+        world.set_faults(disks[3], FaultRates::default());
+        let refused = array.replace(MemberIx(2), &devices[3], false).await.unwrap_err();
+        assert!(matches!(refused, MemberError::StillOnline(_)), "{refused}");
+        let job = array.replace(MemberIx(2), &devices[3], true).await.unwrap();
+        assert_eq!(ended(&rt, &array, job).await.state, JobState::Done);
+        verify(&rt, &volume, |at| at).await;
+        array.close().await.unwrap();
+    });
+}
+
+#[test]
+fn a_spare_whose_device_fails_is_missed_and_is_one_again_when_it_is_back() {
+    let world = World::new(13);
+    let disks = make(&world, 1, 2, 1, 1);
+    let spares =
+        |array: &Array| array.status().spares.into_iter().map(|spare| (spare.uuid, spare.name)).collect::<Vec<_>>();
+    let (failing, which) = (world.clone(), disks[3]);
+    let uuid = session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
+        array.add_spare(&devices[3], false).await.unwrap();
+        let uuid = array.status().spares[0].uuid;
+        let fails = |failed_per_million| FaultRates { failed_per_million, ..FaultRates::default() };
+        failing.set_faults(which, fails(1_000_000));
+        array.create_volume("w", ByteSize(MIB), 0).await.unwrap();
+        assert_eq!(spares(&array), [(uuid, None)]);
+        failing.set_faults(which, fails(0));
+        array.add_spare(&devices[3], false).await.unwrap();
+        assert_eq!(spares(&array), [(uuid, Some("d3".into()))]);
+        failing.set_faults(which, fails(1_000_000));
+        array.create_volume("x", ByteSize(MIB), 0).await.unwrap();
+        assert_eq!(spares(&array), [(uuid, None)]);
+        failing.set_faults(which, fails(0));
+        array.close().await.unwrap();
+        uuid
+    });
+    session(&world.clone(), &disks.clone(), |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        assert_eq!(spares(&array), [(uuid, Some("d3".into()))]);
+        world.kill(disks[1]);
+        healed(&rt, &array).await;
+        array.close().await.unwrap();
+    });
 }
