@@ -177,6 +177,11 @@ impl Shared {
         self.log.line(text.as_ref());
     }
 
+    /// See [`Log::warning`].
+    pub(crate) fn warn(&self, text: impl AsRef<str>) {
+        self.log.warning(text.as_ref());
+    }
+
     /// See [`Log::progress`].
     pub(crate) fn log_progress(&self, text: impl AsRef<str>) {
         self.log.progress(text.as_ref());

@@ -140,6 +140,13 @@ impl Core {
         }
     }
 
+    /// As [`Core::say`], to those who asked for no details too.
+    pub(crate) fn warn(&self, text: &str) {
+        if let Some(ledger) = self.ledger.get() {
+            ledger.log.warning(text);
+        }
+    }
+
     /// Whether the device of this life is in service.
     pub(crate) fn serves(&self, slot: Slot) -> bool {
         self.slot(slot.device).life == slot.life && !self.is_failed(slot.device)

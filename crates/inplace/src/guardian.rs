@@ -245,7 +245,7 @@ impl Inner {
             (None, true) => {
                 core.care.suspended.borrow_mut().insert(group, now);
                 let waits_for = self.publish_suspension();
-                core.say(&format!("{group} is suspended: it waits for {waits_for}; nothing is given up meanwhile"));
+                core.warn(&format!("{group} is suspended: it waits for {waits_for}; nothing is given up meanwhile"));
             }
             (Some(since), false) => {
                 core.care.suspended.borrow_mut().remove(&group);

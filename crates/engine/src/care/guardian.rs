@@ -258,7 +258,7 @@ impl Guardian {
                 home.watch.suspended.borrow_mut().insert(group, now);
                 self.publish_suspension();
                 let waits_for = self.reactor.shared.suspension.get().map_or_else(String::new, |all| all.words());
-                shared.log(format!("{group} is suspended: it waits for {waits_for}; nothing is given up meanwhile"));
+                shared.warn(format!("{group} is suspended: it waits for {waits_for}; nothing is given up meanwhile"));
             }
             (Some(since), false) => {
                 home.watch.suspended.borrow_mut().remove(&group);
