@@ -378,6 +378,9 @@ impl Checkpointer {
             self.reactor.home().space_changed.notify();
             return;
         }
+        // An opening by force clears headers in some of them still: these go like any other garbage, once that is done.
+        let (spoiled, old): (Vec<_>, Vec<_>) = old.into_iter().partition(|&seg| table.rescues(seg) > 0);
+        spoiled.iter().for_each(|&seg| table.set_state(seg, SegState::Sealed));
         // From here on its contents mean nothing, also to a scrub that is reading them.
         old.iter().for_each(|&seg| table.set_state(seg, SegState::Pending));
         Releaser::of(&self.reactor).free_segments(old).await;
