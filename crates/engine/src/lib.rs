@@ -64,7 +64,8 @@ pub use lsa::{MAX_VOLUME_BLOCKS, MapRule};
 pub use read::pace::MemberPace;
 pub use recover::assemble::{Assembly, Found, Outsiders, Readmission, assemble_in_place, inspect, is_outdated};
 pub use recover::create::{
-    CreateOptions, Offer, create, describe_members, offer, random_uuid, refuse_used, segments_on, wipe, write_first,
+    CreateOptions, Offer, create, describe_members, offer, random_uuid, refuse_used, segments_on, wipe,
+    write_first_on_all,
 };
 pub use recover::gone::{Readmitted, VolumeAfter};
 pub use recover::open::{OpenOptions, RecoveryReport};

@@ -1,14 +1,13 @@
 //! Making an array: all checks before the first byte is written.
 
 use cygnus_engine::{
-    ArrayError, Work, describe_members, random_uuid, refuse_in_order, refuse_used, segments_on, write_first,
+    ArrayError, Work, describe_members, random_uuid, refuse_in_order, refuse_used, segments_on, write_first_on_all,
 };
 use cygnus_format::{
     ArrayState, DATA_START, Geometry, GroupState, INTENT_OFFSET, INTENT_REGIONS, InPlace, IntentBlock, MAX_SEGMENTS,
-    Superblock,
 };
 use cygnus_runtime::{DeviceInfo, Runtime};
-use cygnus_types::{BLOCK, ByteSize, Medium, MemberIx, Uuid};
+use cygnus_types::{BLOCK, ByteSize, Medium, Uuid};
 
 use crate::layout::{Layout, Level};
 
@@ -51,14 +50,10 @@ pub fn create<'a>(
             refuse_used(rt, devices).await?;
         }
         let array = random_uuid(rt);
-        for (ix, device) in (0..).zip(devices) {
+        for device in devices {
             write_log(rt, device, array, state.groups[0].segments(), !state.clean).await?;
-            let member_uuid = state.members().nth(usize::from(ix)).expect("one member per device").uuid;
-            let member = MemberIx(ix);
-            let superblock =
-                Superblock { generation: 1, array, member, member_uuid, read_only: false, state: state.clone() };
-            write_first(rt, device, &superblock).await?;
         }
+        write_first_on_all(rt, devices, array, &state).await?;
         Ok(array)
     })
 }

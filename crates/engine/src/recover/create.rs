@@ -100,8 +100,8 @@ impl CreateOptions {
 ///
 /// # Errors
 /// When the options contradict each other or the devices, or a device holds something and `force` is not set. Nothing
-/// has been written then. A device that fails while the superblocks are written leaves the others with an array that
-/// lacks it.
+/// has been written then. When a device fails while the superblocks are written: the others hold nothing then, as far as they can be
+/// written to.
 pub fn create<'a>(
     rt: &'a Runtime,
     devices: &'a [DeviceInfo],
@@ -113,13 +113,7 @@ pub fn create<'a>(
             refuse_used(rt, devices).await?;
         }
         let array = random_uuid(rt);
-        for (ix, device) in devices.iter().enumerate() {
-            let member_uuid = state.members().nth(ix).expect("one member per device").uuid;
-            let member = MemberIx(ix as u16);
-            let superblock =
-                Superblock { generation: 1, array, member, member_uuid, read_only: false, state: state.clone() };
-            write_first(rt, device, &superblock).await?;
-        }
+        write_first_on_all(rt, devices, array, &state).await?;
         Ok(array)
     })
 }
@@ -389,11 +383,37 @@ pub async fn refuse_used(rt: &Runtime, devices: &[DeviceInfo]) -> Result<(), Arr
     Ok(())
 }
 
+/// Writes the first superblocks of an array, or none: half an array would pass for one that has lost members.
+///
+/// # Errors
+/// When one cannot be written.
+pub async fn write_first_on_all(
+    rt: &Runtime,
+    devices: &[DeviceInfo],
+    array: Uuid,
+    state: &ArrayState,
+) -> Result<(), ArrayError> {
+    for (ix, device) in devices.iter().enumerate() {
+        let member_uuid = state.members().nth(ix).expect("one member per device").uuid;
+        let member = MemberIx(ix as u16);
+        let superblock =
+            Superblock { generation: 1, array, member, member_uuid, read_only: false, state: state.clone() };
+        if let Err(failed) = write_first(rt, device, &superblock).await {
+            for written in &devices[..=ix] {
+                // Of one that takes no writes there is nothing to be taken back.
+                let _ = wipe_device(rt, written.ix, &written.name).await;
+            }
+            return Err(failed);
+        }
+    }
+    Ok(())
+}
+
 /// Writes a member's first superblock, and clears the other slot so that nothing older can be taken for newer.
 ///
 /// # Errors
 /// When the superblock cannot be, or cannot be written.
-pub async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock) -> Result<(), ArrayError> {
+async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock) -> Result<(), ArrayError> {
     let bytes = superblock.encode().map_err(|error| ArrayError::Invalid(error.to_string()))?;
     write_empty(rt, device.ix).await.map_err(|error| error.of(&device.name))?;
     write_superblock(rt, device.ix, superblock.generation, &bytes).await.map_err(|error| error.of(&device.name))

@@ -1,9 +1,9 @@
 //! An array's life on modelled devices: made, filled, cleaned, closed, crashed, opened with members missing.
 
-use cygnus_engine::{Array, ArrayError, CreateOptions, Volume, VolumeError, create};
+use cygnus_engine::{Array, ArrayError, CreateOptions, Found, Volume, VolumeError, create, inspect};
 use cygnus_policy::Preset;
 use cygnus_runtime::Runtime;
-use cygnus_sim::{DiskConfig, DiskId, World};
+use cygnus_sim::{DiskConfig, DiskId, FaultRates, World};
 use cygnus_types::{ByteSize, Lba};
 
 use crate::sessions::*;
@@ -337,5 +337,25 @@ fn a_block_that_recovery_cannot_read_costs_no_other() {
         for at in (0..40).filter(|&at| at != 17) {
             assert!(get(&rt, &volume, at * 4096, 4096).await.unwrap() == block(at), "block {at}");
         }
+    });
+}
+
+#[test]
+fn an_array_is_made_whole_or_not_at_all() {
+    let world = World::new(17);
+    let disks = disks(&world, 3, 64 << 20);
+    let (failing, which) = (world.clone(), disks[2]);
+    session(&world, &disks, |rt, devices| async move {
+        let how = CreateOptions::new("tank", Preset::LogRaid, 1, 2, 1);
+        let fails = |failed_per_million| FaultRates { failed_per_million, ..FaultRates::default() };
+        failing.set_faults(which, fails(1_000_000));
+        let refused = create(&rt, &devices, &how).await.unwrap_err().to_string();
+        assert!(refused.contains("d2"), "{refused}");
+        for device in &devices[..2] {
+            let found = inspect(&rt, device).await.unwrap();
+            assert!(matches!(&found, Found::Other(what) if what == "nothing"), "{found:?}");
+        }
+        failing.set_faults(which, fails(0));
+        create(&rt, &devices, &how).await.unwrap();
     });
 }
