@@ -96,3 +96,20 @@ fn an_array_that_is_served_elsewhere_is_not_called_stopped() {
     assert!(server.signal(libc::SIGTERM).success());
     assert_eq!(place.json("--state other array status tank").get("in_use_by"), None);
 }
+
+/// Without the state directory, and under the names that the files have in theirs.
+#[test]
+fn files_with_zones_are_found_as_what_they_are() {
+    let place = Place::new("scan-zoned");
+    for n in 0..3 {
+        place.ok(&format!("zoned make z{n} --size 160MiB --zone 2MiB --conventional 4"));
+    }
+    place.ok("array create tank --preset log-raid zoned:z0 zoned:z1 zoned:z2");
+    for scan in ["array scan .", "array scan z0 z1 z2", "array scan zoned:z0 zoned:z1 zoned:z2"] {
+        fs::remove_dir_all(place.0.join("state")).unwrap();
+        let found = place.json(scan);
+        let paths =
+            found["arrays"][0]["members"].as_array().unwrap().iter().map(|member| member["path"].as_str().unwrap());
+        assert!(paths.clone().all(|path| path.starts_with("zoned:/")) && paths.count() == 3, "{scan}: {found}");
+    }
+}

@@ -112,10 +112,12 @@ fn read(path: &Path) -> Result<Found, HostError> {
 /// Where a member that was found in a file is in truth, if that file stands for a device with zones: named as a plain file it would be
 /// written past its zones. That it is no such file whose last block only looks like one tells the size with which it became a member.
 fn zoned_place(path: &Path, member: &Member) -> Option<PathBuf> {
-    let own = member.superblock.state.members().nth(member.superblock.member.index())?;
-    let may_be = zoned_file(path).is_none() && member.size > own.size_bytes;
+    let Superblock { state, member: number, member_uuid, .. } = &member.superblock;
+    let of_spare = || state.spares.iter().find(|spare| spare.uuid == *member_uuid).map(|spare| spare.size_bytes);
+    let recorded = state.members().nth(number.index()).map(|own| own.size_bytes).or_else(of_spare)?;
+    let may_be = zoned_file(path).is_none() && member.size > recorded;
     let place = may_be.then(|| PathBuf::from(format!("zoned:{}", path.display())))?;
-    Device::open(&place, Access::ReadOnly).is_ok_and(|device| device.size() == own.size_bytes).then_some(place)
+    Device::open(&place, Access::ReadOnly).is_ok_and(|device| device.size() == recorded).then_some(place)
 }
 
 /// All superblock slots, and what kept a copy from being read: that one is zeros, and the others count.
