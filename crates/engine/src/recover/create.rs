@@ -393,12 +393,16 @@ pub async fn write_first_on_all(
     array: Uuid,
     state: &ArrayState,
 ) -> Result<(), ArrayError> {
-    for (ix, device) in devices.iter().enumerate() {
-        let member_uuid = state.members().nth(ix).expect("one member per device").uuid;
-        let member = MemberIx(ix as u16);
-        let superblock =
-            Superblock { generation: 1, array, member, member_uuid, read_only: false, state: state.clone() };
-        if let Err(failed) = write_first(rt, device, &superblock).await {
+    let first = |(member, desc): (u16, &MemberDesc)| {
+        let (member, member_uuid) = (MemberIx(member), desc.uuid);
+        Superblock { generation: 1, array, member, member_uuid, read_only: false, state: state.clone() }.encode()
+    };
+    // All of them before anything is written or taken back: then only devices can be the cause of a failure.
+    let superblocks = (0..).zip(state.members()).map(first).collect::<Result<Vec<_>, _>>();
+    let superblocks = superblocks.map_err(|error| ArrayError::Invalid(error.to_string()))?;
+    assert_eq!(superblocks.len(), devices.len(), "one member per device");
+    for (ix, (device, bytes)) in devices.iter().zip(&superblocks).enumerate() {
+        if let Err(failed) = write_first(rt, device, bytes).await {
             for written in &devices[..=ix] {
                 // Of one that takes no writes there is nothing to be taken back.
                 let _ = wipe_device(rt, written.ix, &written.name).await;
@@ -409,14 +413,10 @@ pub async fn write_first_on_all(
     Ok(())
 }
 
-/// Writes a member's first superblock, and clears the other slot so that nothing older can be taken for newer.
-///
-/// # Errors
-/// When the superblock cannot be, or cannot be written.
-async fn write_first(rt: &Runtime, device: &DeviceInfo, superblock: &Superblock) -> Result<(), ArrayError> {
-    let bytes = superblock.encode().map_err(|error| ArrayError::Invalid(error.to_string()))?;
+/// Writes a member's first superblock, as encoded, and clears the other slot so that nothing older can be taken for newer.
+async fn write_first(rt: &Runtime, device: &DeviceInfo, bytes: &[u8]) -> Result<(), ArrayError> {
     write_empty(rt, device.ix).await.map_err(|error| error.of(&device.name))?;
-    write_superblock(rt, device.ix, superblock.generation, &bytes).await.map_err(|error| error.of(&device.name))
+    write_superblock(rt, device.ix, 1, bytes).await.map_err(|error| error.of(&device.name))
 }
 
 /// Makes a device forget that it was a member.

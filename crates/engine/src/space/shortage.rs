@@ -8,7 +8,7 @@ use crate::space::manager::{Space, on_medium};
 use crate::write::lane::Lane;
 
 /// From so long on a wait for a segment is told in the status: cleaning beside busy clients has them wait for less now and then.
-const TOLD_AFTER: Nanos = Nanos::secs(1);
+const SHOWN_AFTER: Nanos = Nanos::secs(1);
 
 /// The lanes of all reactors that wait for a segment, each with the moment from which it does.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Shortage {
     /// The longest that a status tells of; nothing of a clogged array, which refuses writes and says so.
     pub(crate) fn of(shared: &Shared, space: &Space, now: Nanos) -> Option<Self> {
         let all = Medium::ALL.into_iter().filter_map(|medium| Self::on(shared, space, medium, now));
-        all.filter(|shortage| shortage.waited >= TOLD_AFTER).max_by_key(|shortage| shortage.waited)
+        all.filter(|shortage| shortage.waited >= SHOWN_AFTER).max_by_key(|shortage| shortage.waited)
     }
 
     fn on(shared: &Shared, space: &Space, medium: Medium, now: Nanos) -> Option<Self> {
