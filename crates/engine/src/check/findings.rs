@@ -70,9 +70,9 @@ impl FindingKind {
             | Self::HeadersDiffer
             | Self::Data
             | Self::Parity
-            | Self::HeaderLost => Verdict::Repairable,
-            Self::SuperblockLost
-            | Self::Lost
+            | Self::HeaderLost
+            | Self::SuperblockLost => Verdict::Repairable,
+            Self::Lost
             | Self::LostStripe
             | Self::Map
             | Self::Count

@@ -5,7 +5,7 @@ use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::check::findings::{Finding, FindingKind};
-use crate::recover::assemble::{Found, look as look_at};
+use crate::recover::assemble::{Found, hides_newer, look as look_at, lost_slot};
 
 /// What the superblocks say.
 pub(crate) struct Looked {
@@ -44,6 +44,9 @@ pub(crate) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
     let Some(newest) = newest_of(&members) else {
         return Looked { findings, usable: Vec::new() };
     };
+    let lost: Vec<_> = members.iter().filter_map(|member| lost_slot(&member.device, &member.slots)).collect();
+    let present = members.iter().map(|member| member.newest.member_uuid).collect();
+    let told = !hides_newer(&newest, &lost, &present);
     let mut usable = Vec::new();
     for member in &members {
         let takes_no_part = passing(member, &newest).or_else(|| truncated(member, &newest));
@@ -51,7 +54,7 @@ pub(crate) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
             findings.push(finding);
             continue;
         }
-        findings.extend(slots(member, &newest));
+        findings.extend(slots(member, &newest, told));
         usable.push((member.device.clone(), member.newest.clone()));
     }
     findings.extend(missing(&members, &newest));
@@ -112,22 +115,30 @@ fn stale(member: &Member, newest: &Superblock) -> Option<Finding> {
 }
 
 /// Both copies of a slot hold the same, and the slot that does not count the superblock before; a crash may have torn one
-/// copy.
-fn slots(member: &Member, newest: &Superblock) -> Vec<Finding> {
+/// copy. Where both copies of a slot are lost, `told` says whether the other members show that nothing newer was in it.
+fn slots(member: &Member, newest: &Superblock, told: bool) -> Vec<Finding> {
     let (device, own) = (&member.device.name, &member.newest);
     let mut findings = Vec::new();
     let mut report = |kind: FindingKind, offset: u64, why: String| {
         let torn = kind == FindingKind::SuperblockSlot && !newest.state.clean;
         let remedy = match kind {
+            FindingKind::SuperblockLost if told => {
+                "both copies are lost; the other members have the newest, and the next opening writes it anew"
+            }
             FindingKind::SuperblockLost => {
-                "it may have been the newest: unless another member tells, opening is refused"
+                "both copies are lost, and no other member tells that it was not the newest: 'cygnus serve' refuses to open, and \
+                 says how to go on"
             }
             _ if torn => "a crash may have torn it; the next opening writes it anew",
             _ => "the other copy is intact; the next opening writes it anew",
         };
         let text = format!("{device} at byte {offset}: superblock slot: {why}; {remedy}");
         let finding = Finding::new(kind, text).on(device, offset);
-        findings.push(if torn { finding.into_information() } else { finding });
+        findings.push(match kind {
+            FindingKind::SuperblockLost if !told => finding.beyond_redundancy(),
+            _ if torn => finding.into_information(),
+            _ => finding,
+        });
     };
     if let Some((offset, why)) = member.slots.lost() {
         report(FindingKind::SuperblockLost, offset, why.to_string());

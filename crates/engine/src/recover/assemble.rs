@@ -184,11 +184,7 @@ async fn find(rt: &Runtime, given: &[DeviceInfo]) -> Findings {
 
 impl Findings {
     fn add(&mut self, device: &DeviceInfo, slots: Slots) {
-        let uuid = slots.newest.member_uuid;
-        if let Some((at, why)) = slots.lost() {
-            let what = format!("{} at byte {at}: both copies of a superblock are spoiled: {why}", device.name);
-            self.lost.push(LostSlot { uuid, other: slots.newest.generation, what });
-        }
+        self.lost.extend(lost_slot(device, &slots));
         let mendable = slots.mendable().into_iter();
         let of = |(from, to)| (slots.newest.array, Mendable { dev: device.ix, name: (*device.name).into(), from, to });
         self.mendable.extend(mendable.map(of));
@@ -208,10 +204,17 @@ impl Findings {
     }
 }
 
+/// The slot of a device of which both copies are spoiled, if there is one.
+pub(crate) fn lost_slot(device: &DeviceInfo, slots: &Slots) -> Option<LostSlot> {
+    let (at, why) = slots.lost()?;
+    let what = format!("{} at byte {at}: both copies of a superblock are spoiled: {why}", device.name);
+    Some(LostSlot { uuid: slots.newest.member_uuid, other: slots.newest.generation, what })
+}
+
 /// Whether there may have been a state newer than this one, the newest that was found. Such a one was on record when of some
 /// group all members in service had it, or more than may be lost: at least so many must then be among those whose slots are
 /// lost or that are not here.
-fn hides_newer(newest: &Superblock, lost: &[LostSlot], present: &BTreeSet<Uuid>) -> bool {
+pub(crate) fn hides_newer(newest: &Superblock, lost: &[LostSlot], present: &BTreeSet<Uuid>) -> bool {
     if planted::is(Bug::LossIsOverlooked) {
         return false;
     }

@@ -115,6 +115,29 @@ fn a_flipped_superblock_is_a_damaged_slot() {
         slot.iter().for_each(|copy| sample.world.flip_bit(sample.disks[1], copy + 100, 5));
         let report = sample.run_check(&sample.disks);
         assert_eq!(damage(&report), [at(FindingKind::SuperblockLost, 1, slot[0])], "{}", texts(&report));
+        assert_eq!(report.verdict(), Verdict::Repairable, "the others tell");
+    }
+}
+
+/// The check says that an opening is refused where it is, and nowhere else.
+#[test]
+fn a_lost_superblock_weighs_what_an_opening_makes_of_it() {
+    for slot in SUPERBLOCK_OFFSETS {
+        let sample = Sample::new(6, 2, 1, true);
+        for column in [0, 1] {
+            slot.iter().for_each(|copy| sample.world.flip_bit(sample.disks[column], copy + 100, 5));
+        }
+        let report = sample.run_check(&sample.disks);
+        let opens = session(&sample.world, &sample.disks, |rt, devices| async move {
+            match Array::open(&rt, &devices, &options()).await {
+                Ok(array) => array.close().await.is_ok(),
+                Err(ArrayError::LostSuperblock { .. }) => false,
+                Err(other) => panic!("{other}"),
+            }
+        });
+        let expected = if opens { Verdict::Repairable } else { Verdict::BeyondRedundancy };
+        assert_eq!(report.verdict(), expected, "{}", texts(&report));
+        assert!(texts(&report).contains("refuses") != opens, "{}", texts(&report));
     }
 }
 
