@@ -78,6 +78,7 @@ impl From<HostError> for Failure {
     fn from(error: HostError) -> Self {
         match error {
             HostError::NoMember { .. } => Self::Unavailable(error.to_string()),
+            HostError::State(error) => Self::State(error),
             other => Self::of(other),
         }
     }

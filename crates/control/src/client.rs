@@ -84,12 +84,13 @@ impl Client {
     /// Connects, or returns `None` when there is no socket or no server behind it (the remains of a killed `serve`).
     ///
     /// A connection proves little: for a moment after a `serve` was killed, the kernel still takes connections to its
-    /// socket, and resets them. So the other side has to answer.
-    pub fn connect_if_served(path: &Path) -> Result<Option<Self>, ClientError> {
+    /// socket, and resets them. So the other side has to answer, within `patience`.
+    pub fn connect_if_served(path: &Path, patience: Duration) -> Result<Option<Self>, ClientError> {
         let begun = Instant::now();
         loop {
-            match Self::connect(path).and_then(|mut client| client.call(&Request::Ping).map(|_| client)) {
-                Ok(client) => return Ok(Some(client)),
+            let connected = Self::connect(path).map(|client| client.with_timeout(patience));
+            match connected.and_then(|mut client| client.call(&Request::Ping).map(|_| client)) {
+                Ok(client) => return Ok(Some(client.with_timeout(TIMEOUT))),
                 Err(ClientError::Connect { source, .. })
                     if matches!(source.kind(), Io::NotFound | Io::ConnectionRefused) =>
                 {

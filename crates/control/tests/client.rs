@@ -1,6 +1,6 @@
 //! The blocking client against peers that behave, misbehave and stay silent.
 
-use cygnus_control::client::{Client, ClientError};
+use cygnus_control::client::{Client, ClientError, TIMEOUT};
 use cygnus_control::protocol::{ErrorKind, Request, Response, decode_request, encode_response};
 use std::io::{BufRead, BufReader, Write};
 use std::ops::Deref;
@@ -108,14 +108,14 @@ fn a_server_on_its_way_out_is_not_served() {
     let path = Socket::new("going");
     let listener = UnixListener::bind(&*path).unwrap();
     let dying = std::thread::spawn(move || drop(listener.accept().unwrap()));
-    assert!(Client::connect_if_served(&path).unwrap().is_none());
+    assert!(Client::connect_if_served(&path, TIMEOUT).unwrap().is_none());
     dying.join().unwrap();
 }
 
 #[test]
 fn no_socket_and_a_dead_one_both_mean_not_served() {
     let path = Socket::new("none");
-    assert!(Client::connect_if_served(&path).unwrap().is_none());
+    assert!(Client::connect_if_served(&path, TIMEOUT).unwrap().is_none());
     drop(UnixListener::bind(&*path).unwrap());
-    assert!(Client::connect_if_served(&path).unwrap().is_none());
+    assert!(Client::connect_if_served(&path, TIMEOUT).unwrap().is_none());
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
+use crate::state::StateError;
+
 /// Why what is on this machine cannot be looked at, or opened.
 #[derive(Debug, Error)]
 pub enum HostError {
@@ -57,6 +59,9 @@ pub enum HostError {
     /// A record's identity is none.
     #[error("{0:?} is no uuid")]
     NoUuid(String),
+    /// What is remembered of an array cannot be read.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// There is no reactor to be had.
     #[error(transparent)]
     Start(#[from] StartError),

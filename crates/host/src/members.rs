@@ -4,8 +4,8 @@
 use crate::answer::Awaited;
 use crate::devices::PATIENCE;
 use crate::moved::BlockDevices;
-use crate::state::ArrayRecord;
-use crate::{HostError, kept, place};
+use crate::state::{ArrayRecord, StateDir};
+use crate::{ArrayName, HostError, kept, place};
 use cygnus_control::status::SpareStatus;
 use cygnus_format::probe::PROBE_TAIL;
 use cygnus_format::{
@@ -144,6 +144,10 @@ fn read_head<E>(read: impl Fn(u64, usize) -> Result<Vec<u8>, E>) -> Result<(Vec<
     }
 }
 
+fn holds_nothing(path: &Path) -> String {
+    format!("{} holds nothing", path.display())
+}
+
 fn judge(probe: Probe) -> Found {
     Found::Other(match probe {
         Probe::Blank => return Found::Nothing,
@@ -201,10 +205,7 @@ impl Assembly {
                     remarks.push(why.clone());
                     left_out.insert(path.clone(), why);
                 }
-                Found::Nothing => {
-                    remarks.push(format!("{} holds nothing", path.display()));
-                    blank.push(path.clone());
-                }
+                Found::Nothing => blank.push(path.clone()),
                 Found::Other(what) => remarks.push(format!("{} holds {what}", path.display())),
                 Found::Unreadable(why) => {
                     remarks.push(why.to_string());
@@ -222,6 +223,12 @@ impl Assembly {
         }
         match assemble(found).into_values().next() {
             Some(mut assembly) => {
+                // What is noted as a spare before it is one, and whose command was cut short, is nothing that the array lacks.
+                let is_missed = |path: &&PathBuf| {
+                    assembly.spares.len() < assembly.newest.state.spares.len()
+                        || record.members.iter().any(|member| member.path == **path)
+                };
+                remarks.extend(blank.iter().filter(is_missed).map(|path| holds_nothing(path)));
                 assembly.oddities.extend(remarks);
                 assembly.blank = blank;
                 for (uuid, places) in places {
@@ -232,22 +239,30 @@ impl Assembly {
                 assembly.kept_in.clone_from(&record.kept_in);
                 Ok(assembly)
             }
-            None => Err(HostError::NoMember { array: record.name.clone(), remarks }),
+            None => {
+                remarks.extend(blank.iter().map(|path| holds_nothing(path)));
+                Err(HostError::NoMember { array: record.name.clone(), remarks })
+            }
         }
     }
 
-    /// As [`Self::of_record`], and what somebody has for itself is looked at again for a while, since the kernel lets go of a process's
-    /// files only some time after it is gone: for whoever tells that the array is in use.
+    /// As [`Self::of_record`], of an array that a command may be at work on, and the record with which all of that fits together. What
+    /// somebody has for itself is looked at again for a while: such a command ends soon, and the kernel lets go of a process's files
+    /// only some time after the process is gone. The record is read anew each time, as that command may have added members to it.
     ///
     /// # Errors
-    /// As of [`Self::of_record`].
-    pub fn at_rest(record: &ArrayRecord) -> Result<Self, HostError> {
+    /// When the record cannot be read, and as of [`Self::of_record`].
+    pub fn at_rest(state: &StateDir, name: &ArrayName) -> Result<(ArrayRecord, Self), HostError> {
         let begun = Instant::now();
+        let mut record = state.load(name)?;
         loop {
-            let assembly = Self::of_record(record)?;
-            if assembly.holder().is_none() || begun.elapsed() >= PATIENCE {
-                return Ok(assembly);
+            let assembly = Self::of_record(&record);
+            let now = state.load(name)?;
+            let is_held = assembly.as_ref().is_ok_and(|assembly| assembly.holder().is_some());
+            if now == record && (!is_held || begun.elapsed() >= PATIENCE) {
+                return Ok((record, assembly?));
             }
+            record = now;
             std::thread::sleep(PATIENCE / 20);
         }
     }

@@ -252,6 +252,27 @@ impl StateDir {
     /// directory was deleted, and made anew by somebody else, must not put its own array in that one's place.
     pub fn save(&self, record: &ArrayRecord) -> Result<(), StateError> {
         self.ensure()?;
+        let _locked = self.lock()?;
+        self.write(record)
+    }
+
+    /// Changes what is remembered of `name`, and answers with what is now: other commands that do so at the same time come before or
+    /// after, so that none undoes what another one noted.
+    pub fn update(&self, name: &ArrayName, change: impl FnOnce(&mut ArrayRecord)) -> Result<ArrayRecord, StateError> {
+        let _locked = self.lock()?;
+        let mut record = self.load(name)?;
+        change(&mut record);
+        self.write(&record)?;
+        Ok(record)
+    }
+
+    /// While it lives, nobody else changes a record. It is the directory itself that is locked: no file is left behind.
+    fn lock(&self) -> Result<File, StateError> {
+        let locked = File::open(&self.dir).and_then(|dir| dir.lock().map(|()| dir));
+        locked.map_err(|source| StateError::Io { path: self.dir.clone(), source })
+    }
+
+    fn write(&self, record: &ArrayRecord) -> Result<(), StateError> {
         let path = self.record_path(&record.name);
         // What cannot be read is of nobody.
         if let Ok(Some(there)) = read(&path)
@@ -375,6 +396,28 @@ mod tests {
         state.save(&other).unwrap();
         state.forget(&name).unwrap();
         assert!(!state.knows(&name));
+    }
+
+    #[test]
+    fn changes_at_the_same_time_do_not_undo_each_other() {
+        let scratch = Scratch::new("state-update");
+        let state = StateDir::new(scratch.path().into());
+        let name: ArrayName = "tank".parse().unwrap();
+        assert!(matches!(state.update(&name, |_| ()), Err(StateError::Unknown { .. })));
+        state.save(&record("tank")).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (state, name) = (&state, &name);
+                scope.spawn(move || {
+                    for spare in 0..10 {
+                        let spare = PathBuf::from(format!("/srv/{thread}.{spare}"));
+                        state.update(name, |record| record.add_spares(&[spare])).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(state.load(&name).unwrap().spares.len(), 40);
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 1, "no file is left of the lock");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::memory::Memory;
 use crate::options::{Options, Voice};
 use crate::plan::{Plan, Published};
 use crate::{ServeError, home, notify, peer};
-use cygnus_control::client::Client;
+use cygnus_control::client::{Client, TIMEOUT};
 use cygnus_host::members::Assembly;
 use cygnus_host::state::StateDir;
 use cygnus_host::{devices, kept};
@@ -127,7 +127,7 @@ fn bind(address: &ListenAddress) -> Result<BoundListener, ListenError> {
 /// Binding the control socket is also what keeps two servers of one state directory apart.
 fn bind_control(options: &Options, state: &StateDir) -> Result<BoundListener, ServeError> {
     let path = state.control_socket(&options.name)?;
-    if Client::connect_if_served(&path)?.is_some() {
+    if Client::connect_if_served(&path, TIMEOUT)?.is_some() {
         return Err(ServeError::Served(options.name.to_string()));
     }
     Ok(bind(&format!("unix:{}", path.display()).parse()?)?)

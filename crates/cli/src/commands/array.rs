@@ -35,9 +35,9 @@ pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<E
 }
 
 fn dump(args: &DumpArgs, context: &Context) -> Result<(), Failure> {
-    let record = context.state.load(&args.name)?;
+    context.state.load(&args.name)?;
     context.require_stopped(&args.name, "dump")?;
-    let assembly = Assembly::at_rest(&record)?;
+    let (_, assembly) = Assembly::at_rest(&context.state, &args.name)?;
     context.warn_if_elsewhere(&assembly);
     let parts = args.group.is_some() || args.segment.is_some() || args.volume.is_some() || args.stripes;
     if parts {

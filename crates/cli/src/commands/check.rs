@@ -59,9 +59,9 @@ impl Done {
 
 /// Carries out `cygnus array check`.
 pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Failure> {
-    let record = context.state.load(name)?;
+    context.state.load(name)?;
     context.require_stopped(name, if repair { "repair" } else { "check" })?;
-    let assembly = Assembly::at_rest(&record)?;
+    let (record, assembly) = Assembly::at_rest(&context.state, name)?;
     for why in assembly.left_out.values() {
         context.output.warn(&format!("{why}: the check goes on without it"));
     }

@@ -7,6 +7,7 @@ use crate::args::array::{AddArgs, RetireArgs};
 use crate::backend;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::LogLines;
 use cygnus_control::media::MediumName;
 use cygnus_control::protocol::{Request, Response};
@@ -19,18 +20,21 @@ use std::sync::Arc;
 
 /// `cygnus array add`
 pub fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
-    let record = context.state.load(&args.name)?;
+    context.state.load(&args.name)?;
     overwrite::confirm(&args.devices, args.force, args.yes)?;
+    // A signal in between would leave files that are neither members nor gone.
+    let whole = interrupt::Held::begin().map_err(|error| Failure::Failed(format!("signals: {error}")))?;
     let made = NewFiles::make(&args.devices, Space::of(args.create, args.sparse), &context.output)?;
-    let growth = made.settle(grow(args, record, context), &context.output)?;
+    let growth = made.settle(grow(args, context), &context.output)?;
+    drop(whole);
     context.output.answer(&growth, |_| sentences(&args.name.to_string(), &growth))
 }
 
-fn grow(args: &AddArgs, record: ArrayRecord, context: &Context) -> Result<Growth, Failure> {
+fn grow(args: &AddArgs, context: &Context) -> Result<Growth, Failure> {
     let devices = args.devices.iter().map(|path| replace::absolute(path)).collect::<Result<Vec<_>, _>>()?;
     let Some(serve) = context.served(&args.name)? else {
         let paths: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
-        return grow_stopped(args, record, &paths, context);
+        return grow_stopped(args, &paths, context);
     };
     let request =
         Request::GroupAdd { devices, media: args.media.iter().copied().map(MediumName).collect(), force: args.force };
@@ -41,32 +45,27 @@ fn grow(args: &AddArgs, record: ArrayRecord, context: &Context) -> Result<Growth
     }
 }
 
-fn grow_stopped(
-    args: &AddArgs,
-    mut record: ArrayRecord,
-    paths: &[PathBuf],
-    context: &Context,
-) -> Result<Growth, Failure> {
-    let assembly = Assembly::of_record(&record)?;
+fn grow_stopped(args: &AddArgs, paths: &[PathBuf], context: &Context) -> Result<Growth, Failure> {
+    let (_, assembly) = Assembly::at_rest(&context.state, &args.name)?;
     status::refuse_in_place(&assembly, "add")?;
     // Should this be cut short, the next opening finds them here.
-    record.add_spares(paths);
-    context.state.save(&record)?;
+    context.state.update(&args.name, |record| record.add_spares(paths))?;
     let log = Arc::new(LogLines::details(context.output));
     let added = backend::add_groups(&assembly, paths, &args.media, args.force, log);
-    // After a failure, what was written to may have become members all the same.
-    record.spares.retain(|path| !paths.contains(path) || (added.is_err() && new_files::is_written(path)));
-    if let Ok(growth) = &added {
-        let mut paths = paths;
-        for group in &growth.groups {
-            let members = (group.data_columns + group.parity_columns) as usize;
-            let its = paths.split_off(..members).expect("each group was made of some of them");
-            // They may have the numbers of those of a group that has left.
-            record.set_members(group.first_member as usize, its);
-        }
-    }
-    context.state.save(&record)?;
+    context.state.update(&args.name, |record| remember(record, paths, added.as_ref().ok()))?;
     added
+}
+
+/// Has the record say what became of devices that were to be added. After a failure, what was written to may have become members all
+/// the same.
+fn remember(record: &mut ArrayRecord, mut paths: &[PathBuf], growth: Option<&Growth>) {
+    record.spares.retain(|path| !paths.contains(path) || (growth.is_none() && new_files::is_written(path)));
+    for group in growth.into_iter().flat_map(|growth| &growth.groups) {
+        let members = (group.data_columns + group.parity_columns) as usize;
+        let its = paths.split_off(..members).expect("each group was made of some of them");
+        // They may have the numbers of those of a group that has left.
+        record.set_members(group.first_member as usize, its);
+    }
 }
 
 fn sentences(name: &str, growth: &Growth) -> String {

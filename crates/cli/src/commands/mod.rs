@@ -21,7 +21,7 @@ pub mod volume;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use cygnus_control::client::{Client, ClientError};
+use cygnus_control::client::{self, Client, ClientError};
 use cygnus_control::protocol::{Request, Response};
 use cygnus_host::ArrayName;
 use cygnus_host::members::Assembly;
@@ -43,7 +43,12 @@ pub struct Context {
 impl Context {
     /// The connection to the `serve` that has this array, if one is running.
     pub fn served(&self, name: &ArrayName) -> Result<Option<Client>, Failure> {
-        Ok(Client::connect_if_served(&self.state.control_socket(name)?)?)
+        self.served_within(name, client::TIMEOUT)
+    }
+
+    /// The same, where the server is to answer that it is there within `patience`.
+    pub fn served_within(&self, name: &ArrayName, patience: Duration) -> Result<Option<Client>, Failure> {
+        Ok(Client::connect_if_served(&self.state.control_socket(name)?, patience)?)
     }
 
     /// The connection to the `serve` that has this array; refuses when there is none.
@@ -52,8 +57,8 @@ impl Context {
             return Ok(serve);
         }
         // Members that cannot be found are a matter for the server that has to be started.
-        let found = self.state.load(name).ok().and_then(|record| Assembly::at_rest(&record).ok());
-        match found.and_then(|assembly| self.elsewhere(&assembly)) {
+        let found = Assembly::at_rest(&self.state, name).ok();
+        match found.and_then(|(_, assembly)| self.elsewhere(&assembly)) {
             Some(elsewhere) => {
                 Err(Failure::Failed(format!("{elsewhere}; it takes a server that can be asked to {to}")))
             }

@@ -10,7 +10,7 @@ use crate::output::Output;
 use cygnus_format::DATA_START;
 use cygnus_host::place;
 use cygnus_types::counted;
-use cygnus_uring::{beneath, zoned_file};
+use cygnus_uring::{Access, Device, beneath, zoned_file};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -99,11 +99,13 @@ impl NewFiles {
         result
     }
 
-    /// Deletes what nothing was written to; the others are left here.
+    /// Deletes what nothing was written to; the others are left here. While it is deleted nobody else has it: another command may have
+    /// found it, and be about to make it a member of another array.
     fn delete_unwritten(&mut self) {
         self.made.retain(|file| {
             let ours = std::fs::symlink_metadata(&file.path).is_ok_and(|now| (now.dev(), now.ino()) == file.id);
-            let deleted = ours && !is_written(&file.path) && std::fs::remove_file(&file.path).is_ok();
+            let held = Device::open(&file.path, Access::Exclusive);
+            let deleted = ours && held.is_ok() && !is_written(&file.path) && std::fs::remove_file(&file.path).is_ok();
             ours && !deleted
         });
     }
@@ -193,6 +195,16 @@ mod tests {
         let refused: Result<(), _> = files.settle(Err(Failure::Failed("no".into())), &output());
         assert!(refused.is_err());
         assert!(!a.exists() && b.exists());
+    }
+
+    #[test]
+    fn what_another_command_has_taken_is_not_deleted() {
+        let scratch = Scratch::new("new-files-taken");
+        let [a, b] = two_files(&scratch);
+        let files = NewFiles::make(&[a.clone(), b.clone()], small(), &output()).unwrap();
+        let _taken = Device::open(&a, Access::Exclusive).unwrap();
+        let _ = files.settle::<()>(Err(Failure::Failed("no".into())), &output());
+        assert!(a.exists() && !b.exists());
     }
 
     #[test]

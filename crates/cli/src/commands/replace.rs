@@ -116,7 +116,7 @@ fn list(name: &ArrayName, context: &Context) -> Result<(), Failure> {
             other => return Err(serve.unexpected(&other).into()),
         },
         None => {
-            let assembly = Assembly::at_rest(&context.state.load(name)?)?;
+            let (_, assembly) = Assembly::at_rest(&context.state, name)?;
             context.warn_if_elsewhere(&assembly);
             assembly.spare_statuses()
         }

@@ -56,7 +56,10 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     let record = context.state.load(array)?;
     context.require_stopped(array, "salvage")?;
     // An array of which no member can be found has nothing to be salvaged either, and is told so below.
-    let assembly = Assembly::at_rest(&record).ok();
+    let (record, assembly) = match Assembly::at_rest(&context.state, array) {
+        Ok((record, assembly)) => (record, Some(assembly)),
+        Err(_) => (record, None),
+    };
     if let Some(elsewhere) = assembly.as_ref().and_then(|assembly| context.elsewhere(assembly)) {
         // A copy of what is being written would be of no moment at all.
         return Err(Failure::Failed(format!("{elsewhere}, or stop it first to salvage {array}")));

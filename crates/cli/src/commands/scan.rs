@@ -5,12 +5,14 @@ use crate::failure::Failure;
 use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
+use cygnus_host::ArrayName;
 use cygnus_host::members::{self, Assembly, Found};
 use cygnus_host::moved::BlockDevices;
 use cygnus_host::state::{ArrayRecord, MemberRecord};
 use cygnus_types::{MemberIx, Uuid};
 use serde::Serialize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What `array scan` answers.
 #[derive(Debug, Serialize)]
@@ -91,7 +93,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
 /// Says so if somebody has members of an array whom this state directory does not know.
 fn warn_if_elsewhere(assembly: &Assembly, context: &Context) {
     let name = assembly.newest.state.name.parse();
-    let is_served = name.is_ok_and(|name| matches!(context.served(&name), Ok(Some(_))));
+    let is_served = name.is_ok_and(|name| !matches!(context.served_within(&name, SILENCE), Ok(None)));
     if let Some(elsewhere) = context.elsewhere(assembly).filter(|_| !is_served) {
         context.output.warn(&elsewhere);
     }
@@ -213,6 +215,9 @@ impl Scan {
     }
 }
 
+/// How long a server of one of several arrays may take to answer, before the others are told without it.
+const SILENCE: Duration = Duration::from_secs(3);
+
 /// What `array list` answers.
 #[derive(Debug, Serialize)]
 struct List {
@@ -224,6 +229,9 @@ struct ListedArray {
     name: String,
     uuid: String,
     served: bool,
+    /// Why its server gives no answer, if it has one that does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    silent: Option<String>,
     /// Who has members of it for itself, if that is no server that this state directory knows of.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_use_by: Option<String>,
@@ -237,9 +245,15 @@ pub fn list(context: &Context) -> Result<(), Failure> {
         match record {
             Ok(record) => {
                 let name = record.name.parse().map_err(Failure::of)?;
-                let served = context.served(&name)?.is_some();
-                let in_use_by = if served { None } else { in_use_by(&record, context) };
+                let (served, silent) = match context.served_within(&name, SILENCE) {
+                    Ok(serve) => (serve.is_some(), None),
+                    // One that does not answer is no reason to leave the others out.
+                    Err(failure) => (true, Some(failure.to_string())),
+                };
+                silent.iter().for_each(|why| context.output.warn(why));
+                let in_use_by = if served { None } else { in_use_by(&name, context) };
                 arrays.push(ListedArray {
+                    silent,
                     in_use_by,
                     name: record.name,
                     uuid: record.uuid,
@@ -255,8 +269,8 @@ pub fn list(context: &Context) -> Result<(), Failure> {
 }
 
 /// Who has members of an array for itself that no server here has. Of members that cannot be found nobody does.
-fn in_use_by(record: &ArrayRecord, context: &Context) -> Option<String> {
-    let assembly = Assembly::at_rest(record).ok()?;
+fn in_use_by(name: &ArrayName, context: &Context) -> Option<String> {
+    let (_, assembly) = Assembly::at_rest(&context.state, name).ok()?;
     if let Some(elsewhere) = context.elsewhere(&assembly) {
         context.output.warn(&elsewhere);
     }
@@ -279,6 +293,7 @@ impl List {
         ]);
         for array in &self.arrays {
             let (tone, now) = match &array.in_use_by {
+                _ if array.silent.is_some() => (Tone::Bad, "its server does not answer".into()),
                 _ if array.served => (Tone::Good, "served".into()),
                 None => (Tone::Faint, "stopped".into()),
                 Some(holder) => (Tone::Warning, format!("in use by {holder}")),

@@ -25,8 +25,7 @@ pub fn of(name: &ArrayName, context: &Context) -> Result<ArrayStatus, Failure> {
             other => Err(serve.unexpected(&other).into()),
         },
         None => {
-            let record = context.state.load(name)?;
-            let assembly = Assembly::at_rest(&record)?;
+            let (record, assembly) = Assembly::at_rest(&context.state, name)?;
             context.warn_if_elsewhere(&assembly);
             if let Some(place) = assembly.left_in_memory() {
                 context.output.warn(&format!(

@@ -108,7 +108,7 @@ fn volumes(name: &ArrayName, context: &Context) -> Result<Vec<VolumeStatus>, Fai
             other => Err(serve.unexpected(&other).into()),
         },
         None => {
-            let assembly = Assembly::at_rest(&context.state.load(name)?)?;
+            let (_, assembly) = Assembly::at_rest(&context.state, name)?;
             context.warn_if_elsewhere(&assembly);
             Ok(stopped::volumes(&assembly))
         }

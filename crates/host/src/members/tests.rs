@@ -270,3 +270,36 @@ fn an_array_of_which_all_members_have_moved_is_found() {
     let nowhere = Assembly::of_record_among(&known, &machine.devices());
     assert!(matches!(nowhere, Err(HostError::NoMember { .. })));
 }
+
+/// A command that was cut short has left blank files that were to be members: the array lacks nothing.
+#[test]
+fn blank_files_are_told_only_where_something_is_missing() {
+    let scratch = Scratch::new("members-blank");
+    let members: Vec<PathBuf> = (0..6).map(|index| make(scratch.path(), &format!("m{index}"), 1, index, 3)).collect();
+    let blank = scratch.path().join("blank");
+    File::create(&blank).unwrap().set_len(SIZE).unwrap();
+    let known = ArrayRecord { spares: vec![blank.clone()], ..record(1, members.clone()) };
+    let found = Assembly::of_record(&known).unwrap();
+    assert_eq!((found.oddities, found.blank), (Vec::<String>::new(), vec![blank.clone()]));
+    let wiped = record(1, [&blank].into_iter().chain(&members[1..]).cloned());
+    let found = Assembly::of_record(&wiped).unwrap();
+    assert_eq!((found.oddities.len(), found.missing()), (1, vec![0]), "{:?}", found.oddities);
+}
+
+/// A command adds members while another one looks: what is answered fits together.
+#[test]
+fn an_array_at_rest_is_what_the_record_says_now() {
+    let scratch = Scratch::new("members-at-rest");
+    let members: Vec<PathBuf> = (0..6).map(|index| make(scratch.path(), &format!("m{index}"), 1, index, 3)).collect();
+    let dir = StateDir::new(scratch.path().join("state"));
+    let name: ArrayName = "tank".parse().unwrap();
+    dir.save(&record(1, members[..3].iter().cloned())).unwrap();
+    let taken = Device::open(&members[0], Access::Exclusive).unwrap();
+    let (known, found) = std::thread::scope(|scope| {
+        let looks = scope.spawn(|| Assembly::at_rest(&dir, &name).unwrap());
+        dir.update(&name, |record| record.set_members(3, &members[3..])).unwrap();
+        drop(taken);
+        looks.join().unwrap()
+    });
+    assert_eq!((known.members.len(), found.missing().len()), (6, 0));
+}
