@@ -5,7 +5,7 @@ use crate::answer::Awaited;
 use crate::members::Assembly;
 use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -44,6 +44,30 @@ pub fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access
     };
     // One after the other: of two paths to one device the second is refused.
     paths.into_iter().map(open).collect()
+}
+
+/// Opens all of these to be read, while nobody else has them to write. What lies on a file system that may only be read cannot be
+/// claimed, and need not be.
+///
+/// # Errors
+/// For the first one that is not to be had.
+pub fn open_all_to_read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Device>, HostError> {
+    let open = |path: &'a PathBuf| match open_all([path], Access::Exclusive) {
+        Err(HostError::Open(OpenError::Io { source, .. })) if source.kind() == ErrorKind::ReadOnlyFilesystem => {
+            open_all([path], Access::ReadOnly)
+        }
+        opened => opened,
+    };
+    let opened: Result<Vec<_>, _> = paths.into_iter().map(open).collect();
+    opened.map(|opened| opened.into_iter().flatten().collect())
+}
+
+/// The members that were found, opened to be read as by [`open_all_to_read`].
+///
+/// # Errors
+/// As of that.
+pub fn open_members_to_read(assembly: &Assembly) -> Result<Vec<Device>, HostError> {
+    open_all_to_read(assembly.found().map(|member| &member.path)).map_err(|error| may_be_served(error, assembly))
 }
 
 /// The members that were found, opened.

@@ -139,7 +139,9 @@ impl Keeper for KeptAt {
                 Ok(Some(KeptFile::new(file)))
             }
             Ok(_) => Ok(None),
-            Err(error) if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ELOOP) => Ok(None),
+            // Where no file can be, none is left.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => Ok(None),
             // Another user's: it is no business of ours.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
             Err(error) => Err(error),
@@ -222,6 +224,14 @@ mod tests {
         assert!(kept.left().unwrap().unwrap().is_empty().unwrap());
         kept.end();
         assert!(kept.left().unwrap().is_none());
+    }
+
+    #[test]
+    fn where_no_file_can_be_none_was_left() {
+        for nowhere in ["/dev/null", "/no/such/directory"] {
+            let kept = KeptAt::new(Path::new(nowhere), Uuid([3; 16]));
+            assert!(kept.left().unwrap().is_none() && kept.begin().is_err(), "{nowhere}");
+        }
     }
 
     #[test]

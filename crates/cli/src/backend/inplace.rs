@@ -3,7 +3,7 @@
 use super::places;
 use crate::failure::Failure;
 use cygnus_engine::{CheckProgress, CheckReport, Log};
-use cygnus_host::devices::{may_be_served, on_reactor, open_all, open_members};
+use cygnus_host::devices::{may_be_served, on_reactor, open_all, open_all_to_read, open_members};
 use cygnus_host::members::Assembly;
 use cygnus_host::state::ArrayRecord;
 use cygnus_inplace::{Array, CreateOptions};
@@ -42,8 +42,7 @@ pub fn check(
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
     let wanted = record.array()?;
-    let devices =
-        open_all(places(record, assembly), Access::Exclusive).map_err(|error| may_be_served(error, assembly))?;
+    let devices = open_all_to_read(places(record, assembly)).map_err(|error| may_be_served(error, assembly))?;
     on_reactor(devices, async |reactor| {
         let checked = cygnus_inplace::check(&reactor.rt, &reactor.devices, Some(wanted), progress).await;
         checked.map_err(Failure::from)

@@ -11,7 +11,9 @@ use cygnus_engine::{
     Readmitted, Salvage, ScrubReport, VolumeAdminError, VolumeOptions,
 };
 use cygnus_format::Raid;
-use cygnus_host::devices::{may_be_served, now_unix, on_reactor, open_all, open_members};
+use cygnus_host::devices::{
+    may_be_served, now_unix, on_reactor, open_all, open_all_to_read, open_members, open_members_to_read,
+};
 use cygnus_host::members::Assembly;
 use cygnus_host::place;
 use cygnus_host::state::ArrayRecord;
@@ -203,7 +205,7 @@ pub fn read_array<T>(
     work: impl AsyncFnOnce(&Array) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let options = to_read(assembly.newest.array, log);
-    on_reactor(open_members(assembly, Access::Exclusive)?, async |reactor| {
+    on_reactor(open_members_to_read(assembly)?, async |reactor| {
         let array = Array::open(&reactor.rt, &reactor.devices, &options).await.map_err(Failure::from)?;
         work(&array).await
     })
@@ -225,8 +227,7 @@ pub fn check(
     progress: impl Fn(CheckProgress) + 'static,
 ) -> Result<CheckReport, Failure> {
     let options = to_read(record.array()?, log);
-    let devices =
-        open_all(places(record, assembly), Access::Exclusive).map_err(|error| may_be_served(error, assembly))?;
+    let devices = open_all_to_read(places(record, assembly)).map_err(|error| may_be_served(error, assembly))?;
     on_reactor(devices, async |reactor| {
         cygnus_engine::check(&reactor.rt, &reactor.devices, &options, progress).await.map_err(Failure::from)
     })

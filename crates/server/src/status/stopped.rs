@@ -27,6 +27,9 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
     if well == ArrayState::Failed && devices.iter().any(is_here_and_out) {
         oddities.push(advise_force(&state.name));
     }
+    // One side may be in service without the other; nobody else can be, until somebody says which side counts.
+    let is_refused = assembly.holder().is_none() && devices.iter().any(|device| device.trouble.is_some());
+    let well = if is_refused { ArrayState::Failed } else { well };
     ArrayStatus {
         in_use_by: assembly.holder().map(|(_, holder)| holder.to_string()),
         cleaning: policies.map(|policies| policies.rules().to_string()),
