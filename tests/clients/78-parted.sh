@@ -32,7 +32,7 @@ fi
 grep -q "went on without" "$DIR/refusal" || fail "the refusal: $(cat "$DIR/refusal")"
 say "$(grep error: "$DIR/refusal")"
 code=0
-array_status "$DIR" >"$DIR/status" || code=$?
+cygnus "$DIR" array status tank >"$DIR/status" || code=$?
 ((code == 4)) || fail "array status exits $code for an array that is not served"
 grep -q "went on without" "$DIR/status" || fail "array status: $(cat "$DIR/status")"
 cygnus "$DIR" array check tank >"$DIR/check" 2>&1 && fail "array check finds nothing: $(cat "$DIR/check")"
