@@ -18,7 +18,7 @@ mod stages;
 
 pub use at_once::{AtOnce, Contents};
 pub use engine::{BenchError, EngineOptions, run_engine};
-pub use failures::{FailureOptions, FailureReport, JobRow, LatencyRow, MachineRow, run_failures};
+pub use failures::{FailureOptions, FailureReport, JobRow, LEAST_LIVE, LatencyRow, MachineRow, run_failures};
 pub use floor::Floor;
 pub use recovery::{Figure, run_recovery};
 pub use report::{EngineReport, Row};

@@ -67,7 +67,7 @@ pub struct ArrayStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
     /// The same of each medium, where R-groups are on several; absent while the array is stopped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub media: Vec<MediumStatus>,
     /// Bytes that clients have written and that were moved by cleaning since the array was opened; absent while it is
     /// stopped.
@@ -91,7 +91,7 @@ pub struct ArrayStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortage: Option<ShortageStatus>,
     /// What is odd about the members of a stopped array: copies, sizes that shrank, places that hold something else.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub oddities: Vec<String>,
     /// For whom it waits, if it is suspended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ pub struct ArrayStatus {
     /// All members in the order of their numbers.
     pub devices: Vec<DeviceStatus>,
     /// Devices kept ready for members that will be lost.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub spares: Vec<SpareStatus>,
     /// All volumes, in the order of their names.
     pub volumes: Vec<VolumeStatus>,
@@ -129,7 +129,7 @@ pub struct ArrayStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<ClientsStatus>,
     /// Long work that runs, and the last that has ended, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub jobs: Vec<JobStatus>,
 }
 

@@ -17,6 +17,9 @@ pub(crate) const DATA: u8 = 8;
 /// Members of the group, the one with parity included.
 pub(crate) const MEMBERS: usize = DATA as usize + 1;
 
+/// The least data that a volume may hold: one write of those that fill it.
+pub const LEAST_LIVE: ByteSize = ByteSize(modelled::PIECE);
+
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct FailureOptions {

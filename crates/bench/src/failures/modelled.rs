@@ -16,7 +16,7 @@ use super::{DATA, FailureOptions, JobRow, LatencyRow, MEMBERS};
 use crate::engine::{BenchError, Silent};
 
 /// Bytes of one write when the volume is filled.
-const PIECE: u64 = 256 << 10;
+pub(super) const PIECE: u64 = 256 << 10;
 /// The member to which it happens.
 const VICTIM: usize = 4;
 /// How many times as long a slow drive takes.

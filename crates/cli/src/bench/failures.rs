@@ -3,7 +3,7 @@
 use crate::args::bench::FailuresBenchArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use cygnus_bench::{FailureOptions, FailureReport, run_failures};
+use cygnus_bench::{FailureOptions, FailureReport, LEAST_LIVE, run_failures};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
@@ -11,6 +11,12 @@ use cygnus_types::{ByteSize, Nanos};
 
 /// Carries out `cygnus bench failures`.
 pub fn run(args: &FailuresBenchArgs, output: Output) -> Result<(), Failure> {
+    if args.live.0 < LEAST_LIVE {
+        return Err(Failure::Usage(format!(
+            "--live {}: at least {LEAST_LIVE}, since the volume is filled by such writes",
+            args.live.0
+        )));
+    }
     let options = FailureOptions {
         drive: args.drive.clone(),
         drive_size: args.drive_size.0,
