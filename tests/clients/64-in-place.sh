@@ -86,7 +86,10 @@ P
     cygnus "$DIR" array check tank >"$DIR/check.log" 2>&1 || { cat "$DIR/check.log" >&2 && fail "array check of a sound array"; }
     dd if=/dev/urandom of="$DIR/d0" bs=1M seek=2 count=2 conv=notrunc oflag=direct status=none
     if cygnus "$DIR" array check tank >"$DIR/check.log" 2>&1; then fail "array check does not see that copies or parity do not fit"; fi
-    cygnus "$DIR" array check tank --repair >"$DIR/check.log" 2>&1 || { tail -n 3 "$DIR/check.log" >&2 && fail "array check --repair"; }
+    # Nothing tells which side is right, so it is not repaired without a word.
+    cygnus "$DIR" array check tank --repair </dev/null >"$DIR/check.log" 2>&1 && fail "array check --repair does not ask"
+    grep -q "nothing was repaired" "$DIR/check.log" || fail "array check --repair: $(tail -n 3 "$DIR/check.log")"
+    cygnus "$DIR" array check tank --repair --yes >"$DIR/check.log" 2>&1 || { tail -n 3 "$DIR/check.log" >&2 && fail "array check --repair"; }
     start
 fi
 cygnus "$DIR" array dump tank >/dev/null 2>&1 && fail "dump of an array that is served"

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use cygnus_control::paint::{Paint, Tone};
-use cygnus_engine::{CheckReport, Finding, LostBlock, Readmitted, Verdict, VolumeAfter};
+use cygnus_engine::{CheckReport, Finding, FindingKind, LostBlock, Readmitted, Verdict, VolumeAfter};
 use cygnus_format::{MAP_PAGE_ENTRIES, MemberState};
 use cygnus_types::{BLOCK, ByteSize, MemberIx, counted};
 use serde::Serialize;
@@ -16,6 +16,8 @@ pub struct Report {
     verdict: &'static str,
     #[serde(skip)]
     judged: Verdict,
+    #[serde(skip)]
+    contradicts: bool,
     /// What to run next, if anything.
     next: Option<String>,
     /// Nothing is wrong with what is there, be it all of the array or not.
@@ -98,12 +100,25 @@ impl Readmission {
     }
 }
 
+/// What to do about an array in place of which copies or parity do not fit.
+fn next_in_place(array: &str) -> String {
+    format!(
+        "compare with a backup: without checksums nothing tells which copy, or whether data or parity is right. 'cygnus array check \
+         {array} --repair' believes the first copy, and data rather than parity, and asks before it does. If it is a member that you do \
+         not trust, serve the array while that one cannot be found, and have it filled by 'cygnus array replace {array} MEMBER ITS-DEVICE'"
+    )
+}
+
 /// What to run next for an array that can be opened by force only.
 fn next_by_force(array: &str) -> String {
     format!(
         "bring missing members back, which loses nothing, and check again; else 'cygnus serve {array} --force' re-admits the \
          others, or 'cygnus array salvage {array}' copies what is left, which may be old"
     )
+}
+
+fn contradicts(finding: &Finding) -> bool {
+    matches!(finding.kind, FindingKind::Data | FindingKind::Parity) && finding.weight == Verdict::BeyondRedundancy
 }
 
 fn ranges(lost: &[LostBlock]) -> Vec<UnreadableRange> {
@@ -151,9 +166,23 @@ impl FindingLine {
 }
 
 impl Report {
+    /// The same of an array that updates in place.
+    pub fn in_place(report: CheckReport) -> Self {
+        let contradicts = report.findings.iter().any(contradicts);
+        let next = contradicts.then(|| next_in_place(&report.name));
+        let report = Self::new(report);
+        Self { next: next.or(report.next), contradicts, ..report }
+    }
+
+    /// Whether copies or parity do not fit, and a repair would believe one side.
+    pub fn contradicts(&self) -> bool {
+        self.contradicts
+    }
+
     /// The engine's report as it is shown.
     pub fn new(report: CheckReport) -> Self {
         Self {
+            contradicts: false,
             verdict: report.verdict().name(),
             judged: report.verdict(),
             next: match report.readmission {

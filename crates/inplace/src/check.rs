@@ -1,5 +1,5 @@
-//! Checking a stopped array: whether copies and parity fit the data. What is wrong cannot be told, as there are no
-//! checksums; a repair therefore believes the first copy, and the data rather than the parity, as md does.
+//! Checking a stopped array: whether copies and parity fit the data. Which of them is wrong cannot be told, as there are no checksums:
+//! a repair believes the first copy, and the data rather than the parity, as md does, and may thus destroy what was right.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -77,6 +77,9 @@ fn first_report(found: &Found) -> CheckReport {
     for remark in &found.assembly.remarks {
         findings.push(Finding::new(FindingKind::NotAMember, remark.clone()).into_information());
     }
+    if let Err(error) = found.assembly.refuse_parted() {
+        findings.push(Finding::new(FindingKind::MemberParted, error.to_string()));
+    }
     for (ix, device) in found.assembly.devices.iter().enumerate() {
         if device.is_none() {
             let text = format!("member {ix} is not there, or is not up to date: bring it back, or replace it");
@@ -115,11 +118,13 @@ fn finding_of(misfit: Misfit, stripe: u64, raid: &Raid, devices: &[Option<Device
         Misfit::Differs { device, row, blocks } => {
             let (name, offset) = (name(device), DATA_START + layout.offset(stripe, row));
             let (kind, what) = match layout.level().parity() {
-                0 => (FindingKind::Data, "are no copy of what the first member has"),
+                0 => (FindingKind::Data, "are no copy of what the first of the members with that data has"),
                 _ => (FindingKind::Parity, "of parity are not what the data gives"),
             };
-            let text = format!("{name}: {blocks} blocks from byte {offset} on {what} (stripe {stripe})");
-            Finding::new(kind, text).on(&name, offset)
+            let text = format!(
+                "{name}: {blocks} blocks from byte {offset} on {what} (stripe {stripe}), and nothing tells which is right"
+            );
+            Finding::new(kind, text).on(&name, offset).beyond_redundancy()
         }
         Misfit::Unreadable { device } => {
             let (name, offset) = (name(device), DATA_START + layout.offset(stripe, 0));

@@ -103,6 +103,7 @@ impl Core {
     /// Gives a place to another device, or to one that is back, of whose stripes those below `whole_below` can be read. With
     /// `in_log` the others can be read too, but for what the write-intent log has marked.
     pub(crate) fn attach(&self, device: usize, ix: DeviceIx, whole_below: u64, in_log: bool) {
+        self.rt.guard_length(ix);
         let device = &self.devices[device];
         device.trouble.set(None);
         device.cache.set(Cache::Sound);

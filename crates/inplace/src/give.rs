@@ -55,7 +55,7 @@ impl Core {
         if self.care.guarded.get() {
             return;
         }
-        if let Some(trouble) = Trouble::of_error(class, error.kind) {
+        if let Some(trouble) = trouble_of(class, error) {
             self.device(slot.device).why.replace(why(class, error));
             self.fail_as(slot, trouble);
         }
@@ -66,7 +66,7 @@ impl Core {
     fn note_trouble(&self, ix: DeviceIx, class: IoClass, error: IoError) {
         let in_service = |&device: &usize| !self.is_failed(device) && self.device_ix(device) == ix;
         let Some(at) = (0..self.layout.devices()).find(in_service) else { return };
-        let Some(trouble) = Trouble::of_error(class, error.kind) else { return };
+        let Some(trouble) = trouble_of(class, error) else { return };
         let device = self.device(at);
         if device.cache.get() == Cache::Sound && (trouble == Trouble::Gone || class == IoClass::Flush) {
             device.cache.set(Cache::InDoubt);
@@ -224,7 +224,7 @@ impl Core {
     /// written anew.
     pub(crate) fn read_failed(&self, slot: Slot, stripe: u64, error: IoError) {
         self.note(slot.device, |traffic| traffic.read_errors += 1);
-        if !error.kind.is_of_range() {
+        if !is_of_place(error) {
             self.undone(slot, IoClass::Read, error);
         } else if self.ledger.get().is_some_and(|ledger| ledger.intent().is_some()) {
             self.bad_places.note(stripe, slot.device);
@@ -245,6 +245,20 @@ impl DeviceWatch for Core {
 
     /// Deadlines take care of it.
     fn stalled(&self, _span: Nanos) {}
+}
+
+/// Whether a read that failed so tells of its place alone, which is to be written anew. Of a file that was shortened nothing can be
+/// told: what was written farther behind since has left zeros that nobody knows from data.
+pub(crate) fn is_of_place(error: IoError) -> bool {
+    error.kind.is_of_range() && error.kind != IoErrorKind::CutShort
+}
+
+/// What an error says of the device.
+fn trouble_of(class: IoClass, error: IoError) -> Option<Trouble> {
+    match error.kind {
+        IoErrorKind::CutShort => Some(Trouble::Short),
+        kind => Trouble::of_error(class, kind),
+    }
 }
 
 /// What a device did not do, for people.

@@ -59,6 +59,9 @@ impl Inner {
     /// From now on a member in trouble does not leave by itself.
     pub(crate) fn begin_guardian(self: &Rc<Self>) {
         self.core().care.guarded.set(true);
+        // There are no checksums: what was cut off must not come back as zeros.
+        let in_service = (0..self.core().layout.devices()).filter(|&member| !self.core().is_failed(member));
+        in_service.for_each(|member| self.rt.guard_length(self.core().device_ix(member)));
         let watch: Weak<dyn DeviceWatch> = Rc::<Core>::downgrade(self.core());
         self.rt.watch_devices(watch);
         let inner = self.clone();
@@ -340,6 +343,9 @@ impl Inner {
     /// Whether a member's device is idle, is the member that it was, and takes a write and a flush.
     async fn is_itself_again(&self, member: usize) -> bool {
         let device = self.core().device(member);
+        if device.trouble.get() == Some(Trouble::Short) {
+            return false;
+        }
         let was_gone = device.trouble.get() == Some(Trouble::Gone);
         let known = device.generation.get();
         match self.superblock_if_idle(member, was_gone).await {

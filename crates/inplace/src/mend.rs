@@ -8,6 +8,7 @@ use cygnus_types::BLOCK;
 use crate::bad_places::Mended;
 use crate::core::Core;
 use crate::error::RaidError;
+use crate::give::is_of_place;
 
 impl Core {
     /// Writes anew what a device cannot read of its part of a stripe. Nothing else of it is touched: what it can read is
@@ -34,7 +35,7 @@ impl Core {
             let read = self.rt.alloc(BLOCK);
             match self.start_read(device, stripe, row, read.full()).await {
                 Ok(_) => continue,
-                Err(error) if error.kind.is_of_range() => {}
+                Err(error) if is_of_place(error) => {}
                 Err(error) => {
                     self.undone(slot, IoClass::Read, error);
                     break;

@@ -46,6 +46,11 @@ pub trait Driver {
     /// What a device is and what it can do, as it is open now; of one that there is not, nothing. Cheap.
     fn capabilities(&self, dev: DeviceIx) -> Capabilities;
 
+    /// From now on, once a device turns out to be a file that is shorter than it was, each read and write of it ends with
+    /// [`IoErrorKind::CutShort`](crate::IoErrorKind::CutShort). Otherwise only reads behind the end do: what is written behind it makes
+    /// the file longer, and what was cut off reads as zeros then.
+    fn guard_length(&mut self, _dev: DeviceIx) {}
+
     /// Takes an operation. It may be queued until the next [`Driver::park`].
     fn submit(&mut self, id: OpId, op: Op);
 

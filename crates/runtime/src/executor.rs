@@ -198,6 +198,12 @@ impl Runtime {
         self.submit(Op::Extra { dev, what })
     }
 
+    /// Has all reads and writes of a device fail from the moment on at which its file has become shorter; see
+    /// [`Driver::guard_length`](crate::Driver::guard_length).
+    pub fn guard_length(&self, dev: DeviceIx) {
+        self.0.driver.borrow_mut().guard_length(dev);
+    }
+
     /// What a device is and what it can do.
     pub fn capabilities(&self, dev: DeviceIx) -> Capabilities {
         let own = self.0.driver.borrow().capabilities(dev);

@@ -23,6 +23,8 @@ use std::fmt;
 pub enum IoErrorKind {
     /// The medium could not deliver or store this range, and says so; other ranges may work.
     Medium,
+    /// A file ends before the device that it is: somebody has shortened it, and what lay behind is gone.
+    CutShort,
     /// It failed, and nobody says whether for good.
     Unclear,
     /// The device is not there.
@@ -45,8 +47,9 @@ pub enum IoErrorKind {
 
 impl IoErrorKind {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Medium,
+        Self::CutShort,
         Self::Unclear,
         Self::Gone,
         Self::Path,
@@ -63,19 +66,20 @@ impl IoErrorKind {
     pub const fn may_pass(self) -> bool {
         match self {
             Self::Unclear | Self::Gone | Self::Path | Self::Refused | Self::Hung | Self::NoSpace => true,
-            Self::Medium | Self::Unsupported | Self::Range | Self::Closed => false,
+            Self::Medium | Self::CutShort | Self::Unsupported | Self::Range | Self::Closed => false,
         }
     }
 
     /// Whether a read that failed so tells of its range alone: it is to be had from elsewhere, and to be written anew.
     pub const fn is_of_range(self) -> bool {
-        matches!(self, Self::Medium | Self::Unclear)
+        matches!(self, Self::Medium | Self::CutShort | Self::Unclear)
     }
 
     /// What happened, in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Medium => "the medium failed",
+            Self::CutShort => "its file has become shorter, and what lay behind is gone",
             Self::Unclear => "it failed",
             Self::Gone => "the device is not there",
             Self::Path => "the path to the device is lost",

@@ -12,6 +12,7 @@ use cygnus_zoned::Zoned;
 
 use crate::FaultRates;
 use crate::faults::FaultKind;
+use crate::length::Length;
 use crate::media::{Content, Media};
 use crate::parity::row_of_parity;
 use crate::sheet::{Contents, Sheet};
@@ -192,6 +193,7 @@ pub(crate) struct Disk {
     /// What a blank device holds instead of media.
     sheet: Option<Sheet>,
     pub(crate) unreadable: BTreeSet<u64>,
+    pub(crate) length: Length,
     pub(crate) dead: bool,
     /// It has been away, and whoever had it must open it anew.
     pub(crate) estranged: bool,
@@ -235,6 +237,7 @@ impl Disk {
             zoned: None,
             sheet: None,
             unreadable: BTreeSet::new(),
+            length: Length::default(),
             dead: false,
             estranged: false,
             write_error: None,
@@ -443,6 +446,7 @@ impl Disk {
             sheet.read(blocks, buf);
             return Ok(());
         }
+        self.length.read(&blocks)?;
         for (n, block) in blocks.enumerate() {
             if happens(self.config.faults.unreadable_per_million, rng) {
                 self.unreadable.insert(block);
@@ -603,6 +607,7 @@ impl Disk {
             self.met.push(FaultKind::NoSpace);
             return Err(IoError::new(IoErrorKind::NoSpace));
         }
+        self.length.write(&blocks)?;
         let FaultRates { lost_per_million, torn_per_million, misdirected_per_million, failed_per_million, .. } =
             self.config.faults;
         if let Some(zones) = &mut self.zones

@@ -49,6 +49,13 @@ impl Driver for SimDriver {
         disk.map_or(Capabilities::default(), |disk| state.disks[disk.0 as usize].capabilities)
     }
 
+    fn guard_length(&mut self, dev: DeviceIx) {
+        let mut state = self.state.borrow_mut();
+        if let Some(disk) = state.ports[self.port].disks.get(usize::from(dev.0)).copied() {
+            state.disks[disk.0 as usize].length.is_guarded = true;
+        }
+    }
+
     fn end_receive(&mut self, id: OpId) {
         self.state.borrow_mut().end_receive(self.port, id);
     }

@@ -9,7 +9,7 @@ use cygnus_types::{BLOCK, Nanos};
 
 use crate::disk::DiskId;
 use crate::faults::{FaultKind, FaultRates};
-use crate::media::Media;
+use crate::media::{Content, Media};
 use crate::state::What;
 use crate::world::World;
 use crate::zones::ZoneTable;
@@ -37,6 +37,15 @@ impl World {
     pub fn fail_reads(&self, disk: DiskId, range: Range<u64>) {
         let blocks = range.start / BLOCK as u64..range.end.div_ceil(BLOCK as u64);
         self.with_disk(disk, |disk| disk.unreadable.extend(blocks));
+    }
+
+    /// Shortens the file that the device is, as `truncate` does; whoever has it open is not told.
+    pub fn shorten(&self, disk: DiskId, bytes: u64) {
+        let end = bytes / BLOCK as u64;
+        self.with_disk(disk, |disk| {
+            disk.length.end = Some(end);
+            (end..disk.config.size / BLOCK as u64).for_each(|block| disk.store_durably(block, Content::Zeros));
+        });
     }
 
     /// Flips one bit (0 to 7) of the byte at `offset`, silently.

@@ -62,6 +62,7 @@ mod faults;
 mod gauge;
 mod in_order;
 mod inject;
+mod length;
 mod machine;
 mod media;
 mod model;

@@ -235,6 +235,11 @@ impl Device {
         matches!(&self.0.backing, Backing::Place(place) if place.current().is_gone())
     }
 
+    /// Whether it is a file that has become shorter.
+    pub(crate) fn is_shorter(&self) -> bool {
+        matches!(&self.0.backing, Backing::Place(place) if place.current().is_shorter_than(self.0.properties.size))
+    }
+
     /// How it is open now; `None` if it lies in memory.
     pub(crate) fn opened(&self) -> Option<Opened> {
         match &self.0.backing {

@@ -223,6 +223,11 @@ impl Core {
         if !device.admits(offset, len, address) {
             return self.refuse(id, IoErrorKind::Range);
         }
+        // Once the last block is written, a file is as long as it was, whatever it has lost.
+        if matches!(op, Op::Write { .. }) && self.devices[dev.0 as usize].is_cut_short() {
+            return self.refuse(id, IoErrorKind::CutShort);
+        }
+        let device = &self.devices[dev.0 as usize].device;
         if let Some(Err(error)) = device.zones().map(|zones| zones.admit(&op)) {
             return self.ended.push(Completion { id, result: Err(error) });
         }
@@ -378,12 +383,14 @@ impl Core {
                     if flight.done < buf.len() as u64 {
                         return self.relaunch(id, flight, done);
                     }
-                    Ok(Outcome::Done)
+                    match self.devices[dev.0 as usize].is_cut_short() {
+                        false => Ok(Outcome::Done),
+                        true => Err(IoError::new(IoErrorKind::CutShort)),
+                    }
                 }
                 // A device that was taken away has no bytes: reads end there, and writes find no space.
                 0 | NO_SPACE if self.devices[dev.0 as usize].device.is_gone() => Err(IoError::of_device(libc::ENODEV)),
-                // The file ends before the device does: somebody has shortened it.
-                0 => Err(IoError::new(IoErrorKind::Medium)),
+                0 => Err(IoError::new(IoErrorKind::CutShort)),
                 _ => Err(IoError::of_device(-result)),
             },
             Op::Trim { dev, len, .. } => match -result {
@@ -615,6 +622,12 @@ impl Driver for UringDriver {
     fn capabilities(&self, dev: DeviceIx) -> Capabilities {
         let core = self.0.borrow();
         core.devices.get(usize::from(dev.0)).map_or(Capabilities::default(), |of| of.device.capabilities())
+    }
+
+    fn guard_length(&mut self, dev: DeviceIx) {
+        if let Some(of) = self.0.borrow_mut().devices.get_mut(usize::from(dev.0)) {
+            of.guard_length();
+        }
     }
 
     fn end_receive(&mut self, id: OpId) {

@@ -132,6 +132,21 @@ impl Opening {
     pub(crate) fn is_gone(&self) -> bool {
         self.is_block_device() && size_of(&self.file).is_ok_and(|size| size == 0)
     }
+
+    /// Whether it is a file of fewer bytes. The kernel says what it knows: a file system that gives no answer is not waited for.
+    pub(crate) fn is_shorter_than(&self, bytes: u64) -> bool {
+        if self.is_block_device() {
+            return false;
+        }
+        let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC;
+        // SAFETY: the structure consists of integers, for which zeros are values. The call writes one such structure, to a local
+        // variable of that type, reads the empty text, and `self` keeps the descriptor open.
+        let (done, about) = unsafe {
+            let mut about: libc::statx = std::mem::zeroed();
+            (libc::statx(self.raw_fd(), c"".as_ptr(), flags, libc::STATX_SIZE, &raw mut about), about)
+        };
+        done == 0 && about.stx_size < bytes
+    }
 }
 
 /// A path, and how it is open now.

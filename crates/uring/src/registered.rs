@@ -30,6 +30,8 @@ pub(crate) struct Registered {
     /// The connection to it, if it is far.
     pub(crate) link: Option<Link>,
     may_block: bool,
+    /// Whether its file has become shorter, as far as is known; `None`: nobody asked to know.
+    cut_short: Option<bool>,
     with_kernel: u32,
     held: VecDeque<(OpId, InFlight)>,
 }
@@ -37,7 +39,15 @@ pub(crate) struct Registered {
 impl Registered {
     pub(crate) fn new(device: Device) -> Self {
         let opened = device.opened();
-        let mut new = Self { device, opening: 0, link: None, may_block: false, with_kernel: 0, held: VecDeque::new() };
+        let mut new = Self {
+            device,
+            opening: 0,
+            link: None,
+            may_block: false,
+            cut_short: None,
+            with_kernel: 0,
+            held: VecDeque::new(),
+        };
         if let Some(opened) = opened {
             new.opened(opened);
         }
@@ -51,6 +61,19 @@ impl Registered {
             Opened::Place(opening) => self.may_block = opening.may_block,
             Opened::Far(link) => self.link = Some(link),
         }
+    }
+
+    /// See [`cygnus_runtime::Driver::guard_length`].
+    pub(crate) fn guard_length(&mut self) {
+        self.cut_short.get_or_insert(false);
+    }
+
+    /// Whether its length is guarded, and it has been shorter than it was.
+    pub(crate) fn is_cut_short(&mut self) -> bool {
+        if self.cut_short == Some(false) {
+            self.cut_short = Some(self.device.is_shorter());
+        }
+        self.cut_short == Some(true)
     }
 
     /// How reads and writes are to be submitted.

@@ -42,9 +42,13 @@ pub enum ArrayCommand {
         name: ArrayName,
         /// Then repair what redundancy allows, and verify again: blocks, parity, headers, checkpoints, superblocks, and
         /// members that only lack what was written while they were away. What is wrong is written anew elsewhere, never
-        /// in place, so it can be interrupted at any moment
+        /// in place, so it can be interrupted at any moment. Arrays that update in place have no checksums: of copies that
+        /// differ the first is believed, and data rather than parity, and the other is overwritten, after a question
         #[arg(long)]
         repair: bool,
+        /// Answer that question with yes
+        #[arg(long, requires = "repair")]
+        yes: bool,
     },
     /// Copy what can still be read of a volume out of a stopped array, however broken that is
     ///

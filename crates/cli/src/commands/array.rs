@@ -19,7 +19,7 @@ pub fn run(command: ArrayCommand, config: Config, context: &Context) -> Result<E
         ArrayCommand::Status { name } => status::run(&name, context),
         ArrayCommand::List => scan::list(context).map(Exit::from),
         ArrayCommand::Scan { paths } => scan::run(&paths, context).map(Exit::from),
-        ArrayCommand::Check { name, repair } => check::run(&name, repair, context),
+        ArrayCommand::Check { name, repair, yes } => check::run(&name, repair, yes, context),
         ArrayCommand::Salvage(args) => salvage::run(&args, context),
         ArrayCommand::Add(args) => grow::add(&args, context).map(Exit::from),
         ArrayCommand::Retire(args) => grow::retire(&args, context),

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::backend;
 use crate::check::Report;
+use crate::confirm::confirm;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::LogLines;
@@ -58,7 +59,7 @@ impl Done {
 }
 
 /// Carries out `cygnus array check`.
-pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Failure> {
+pub fn run(name: &ArrayName, repair: bool, yes: bool, context: &Context) -> Result<Exit, Failure> {
     context.state.load(name)?;
     context.require_stopped(name, if repair { "repair" } else { "check" })?;
     let (record, assembly) = Assembly::at_rest(&context.state, name)?;
@@ -72,7 +73,8 @@ pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Fa
         ));
     }
     let mut answer = Answer { report: check(&record, &assembly, context)?, repair: None };
-    if repair && answer.report.exit() != Exit::Done {
+    let refused = if repair { may_mend(name, &answer.report, yes).err() } else { None };
+    if repair && refused.is_none() && answer.report.exit() != Exit::Done {
         let done = match is_in_place(&assembly) {
             true => mend_in_place(&assembly, context),
             false => mend(&assembly, context),
@@ -86,7 +88,9 @@ pub fn run(name: &ArrayName, repair: bool, context: &Context) -> Result<Exit, Fa
             format!("{}repair: {}{}", before.text(paint), done.text(), answer.report.text(paint))
         }
     })?;
-    if let (Some(damage), Some(_)) = (answer.report.damage(), &answer.repair) {
+    if let Some(why) = refused {
+        context.output.complain(&format!("nothing was repaired: {why}"));
+    } else if let (Some(damage), Some(_)) = (answer.report.damage(), &answer.repair) {
         context.output.complain(&format!("{name} has {damage} left, which redundancy cannot mend"));
     }
     Ok(answer.report.exit())
@@ -104,7 +108,16 @@ fn check(record: &ArrayRecord, assembly: &Assembly, context: &Context) -> Result
         true => backend::inplace::check(record, assembly, show),
         false => backend::check(record, assembly, log, show),
     };
-    report.map(Report::new)
+    report.map(if is_in_place(assembly) { Report::in_place } else { Report::new })
+}
+
+/// Whether a repair is wanted that may overwrite what is right.
+fn may_mend(name: &ArrayName, report: &Report, yes: bool) -> Result<(), Failure> {
+    let question = format!(
+        "In {name} copies or parity do not fit, and nothing tells which side is right. Take the first copy, and data rather than \
+         parity, and overwrite the other?"
+    );
+    if report.contradicts() { confirm(&question, yes) } else { Ok(()) }
 }
 
 fn mend_in_place(assembly: &Assembly, context: &Context) -> Result<Done, Failure> {

@@ -7,6 +7,7 @@
 //! | failing | a write or flush that ends with an error of the medium | failed | yes |
 //! | hung | no answer for as long as the patience says | missing | no |
 //! | gone | the device is not there, or the way to it is lost or barred | missing | no |
+//! | short | its file was shortened; only of arrays in place, as others know by checksums what they read | failed | no |
 //!
 //! Whichever reactor submitted the operation notices; from then on no reactor writes to the device, and what it should have
 //! got is *owed* to it and stays in memory ([`crate::write::writer`]). Whether the member leaves service or is awaited is the home
@@ -29,10 +30,12 @@ pub enum Trouble {
     Hung,
     /// Not there.
     Gone,
+    /// Its file has been shortened.
+    Short,
 }
 
 impl Trouble {
-    const ALL: [Self; 5] = [Self::Full, Self::Erring, Self::Failing, Self::Hung, Self::Gone];
+    const ALL: [Self; 6] = [Self::Full, Self::Erring, Self::Failing, Self::Hung, Self::Gone, Self::Short];
 
     /// The one that a byte stands for; 0 stands for none.
     pub(crate) fn of_byte(byte: u8) -> Option<Self> {
@@ -63,6 +66,7 @@ impl Trouble {
             Self::Failing => "its medium fails",
             Self::Hung => "it gives no answer",
             Self::Gone => "it is gone",
+            Self::Short => "its file has become shorter",
         }
     }
 
@@ -73,7 +77,10 @@ impl Trouble {
 
     /// What a member becomes that leaves because of it.
     pub fn state(self) -> MemberState {
-        if self == Self::Failing { MemberState::Failed } else { MemberState::Missing }
+        match self {
+            Self::Failing | Self::Short => MemberState::Failed,
+            Self::Full | Self::Erring | Self::Hung | Self::Gone => MemberState::Missing,
+        }
     }
 }
 

@@ -241,8 +241,8 @@ impl Finding {
         Self { weight: Verdict::Degraded, ..self }
     }
 
-    /// Nothing mends it.
-    pub(crate) fn beyond_redundancy(self) -> Self {
+    /// Nothing mends it, or nothing tells what is right.
+    pub fn beyond_redundancy(self) -> Self {
         Self { weight: Verdict::BeyondRedundancy, ..self }
     }
 }

@@ -220,7 +220,7 @@ impl<'a> Scanner<'a> {
         let blocks = buf.len() / BLOCK;
         match op.await {
             Ok(_) => return Some(HeaderBytes { buf, unreadable: vec![false; blocks] }),
-            Err(error) if error.kind == IoErrorKind::Medium => {}
+            Err(error) if matches!(error.kind, IoErrorKind::Medium | IoErrorKind::CutShort) => {}
             Err(_) => return None,
         }
         // Memory of its own: what the whole was to be read into may be anything now.

@@ -4,5 +4,6 @@ mod dropped;
 mod levels;
 mod oracle;
 mod power;
+mod shortened;
 mod suspended;
 mod unpowered;
