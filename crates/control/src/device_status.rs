@@ -99,6 +99,12 @@ impl DeviceStatus {
         }
     }
 
+    /// Whether somebody should look at it although it works: it should be replaced, or others wait for it.
+    pub fn is_doubtful(&self) -> bool {
+        let lags = |pace: DevicePace| pace.slow || pace.write_lag.is_some() || pace.flush_lag.is_some();
+        self.suspect.is_some() || self.slow_to_answer_millis.is_some() || self.pace.is_some_and(lags)
+    }
+
     /// Where it is, or was last seen; `None` if nobody remembers.
     pub fn place(&self) -> Option<&str> {
         (self.path != PLACE_UNKNOWN).then_some(&self.path)

@@ -207,14 +207,13 @@ impl ArrayStatus {
         let lost = self.scrub.report.as_ref().is_some_and(|report| report.lost > 0)
             || self.repairs.is_some_and(|repairs| repairs.unreadable > 0)
             || self.volumes.iter().any(VolumeStatus::lacks_something);
-        let doubtful = |device: &DeviceStatus| device.suspect.is_some() || device.pace.is_some_and(|pace| pace.slow);
         let by_findings = if lost || self.fault.is_some() || self.clogged_segments.is_some() {
             Condition::Unavailable
         } else if !self.oddities.is_empty()
             || self.in_use_by.is_some()
             || self.shortage.is_some()
             || self.missed_spares().next().is_some()
-            || self.devices.iter().any(doubtful)
+            || self.devices.iter().any(DeviceStatus::is_doubtful)
             || self.memory.as_ref().is_some_and(MemoryStatus::map_is_full)
         {
             Condition::Attention

@@ -185,14 +185,22 @@ fn bad_ranges_and_unknown_devices_are_errors() {
 }
 
 #[test]
-fn a_file_cut_short_underneath_is_a_medium_error() {
+fn a_file_cut_short_underneath_is_told() {
     let path = TempPath::file("cut", MIB);
     let device = Device::open(&path, Access::Exclusive).unwrap();
     std::fs::OpenOptions::new().write(true).open(&*path).unwrap().set_len(8192).unwrap();
     on(&device, async |Reactor { rt, devices, .. }| {
         let short = rt.read(devices[0].ix, 4096, rt.alloc(8192).full()).await.unwrap_err();
-        assert_eq!(short.kind, IoErrorKind::Medium);
+        assert_eq!(short.kind, IoErrorKind::CutShort);
+        // Whoever cannot tell zeros from data is told once and for all.
+        rt.read(devices[0].ix, 0, rt.alloc(4096).full()).await.unwrap();
+        rt.guard_length(devices[0].ix);
+        let last = rt.alloc(4096);
+        let written = rt.write(devices[0].ix, MIB - 4096, last.full()).await.unwrap_err();
+        let read = rt.read(devices[0].ix, 0, rt.alloc(4096).full()).await.unwrap_err();
+        assert_eq!((written.kind, read.kind), (IoErrorKind::CutShort, IoErrorKind::CutShort));
     });
+    assert_eq!(std::fs::metadata(&*path).unwrap().len(), 8192, "it has not become longer");
 }
 
 /// A block of this byte, written or expected.

@@ -74,7 +74,7 @@ impl Link {
     /// # Errors
     /// A link without devices, a name of no device or of several, a link or a device that is named twice.
     pub fn check_all(links: &[Link], devices: &[DeviceInfo]) -> Result<(), LinkError> {
-        Links::resolve(links, devices, true).map(drop)
+        Links::resolve(links, devices, Strangers::AreRefused).map(drop)
     }
 }
 
@@ -90,6 +90,16 @@ impl FromStr for Link {
         }
         Ok(Self { name: name.trim().into(), devices, switch: 0, times: None })
     }
+}
+
+/// What is done about names that no device has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Strangers {
+    /// They are wrong: all devices are known.
+    AreRefused,
+    /// The member may be missing, or have been replaced since the links were written down: that an array does not open would be a high
+    /// price for a hint that is out of date, and a link without it still helps.
+    AreLeftOut,
 }
 
 /// Devices that share a link, or one that shares none.
@@ -117,12 +127,11 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Finds the devices that the links name. If not all members are there a name that fits none may be a missing one's: these are
-    /// returned too, for a link without them still helps.
+    /// Finds the devices that the links name, and returns what it leaves out.
     pub(crate) fn resolve(
         links: &[Link],
         devices: &[DeviceInfo],
-        all_there: bool,
+        strangers: Strangers,
     ) -> Result<(Self, Vec<LinkError>), LinkError> {
         let numbers = devices.iter().map(|device| usize::from(device.ix.0) + 1).max().unwrap_or(0);
         let mut unknown = Vec::new();
@@ -137,7 +146,7 @@ impl Links {
             let at = found.clusters.len();
             for name in &link.devices {
                 let device = match device_called(name, link, devices) {
-                    Err(error @ LinkError::NoDevice { .. }) if !all_there => {
+                    Err(error @ LinkError::NoDevice { .. }) if strangers == Strangers::AreLeftOut => {
                         unknown.push(error);
                         continue;
                     }
@@ -220,7 +229,7 @@ mod tests {
     fn links(texts: &[&str]) -> Result<Links, LinkError> {
         let links: Result<Vec<Link>, _> = texts.iter().map(|text| text.parse()).collect();
         let (links, devices) = (links?, devices());
-        let found = Links::resolve(&links, &devices, true).map(|(links, _)| links);
+        let found = Links::resolve(&links, &devices, Strangers::AreRefused).map(|(links, _)| links);
         assert_eq!(Link::check_all(&links, &devices).err().as_ref(), found.as_ref().err());
         found
     }
@@ -238,7 +247,7 @@ mod tests {
     #[test]
     fn a_link_goes_without_members_that_are_missing() {
         let link: Link = "nic0:a,z".parse().unwrap();
-        let (found, unknown) = Links::resolve(&[link], &devices(), false).unwrap();
+        let (found, unknown) = Links::resolve(&[link], &devices(), Strangers::AreLeftOut).unwrap();
         assert_eq!(found.clusters[0].devices, [DeviceIx(0)]);
         assert!(matches!(&unknown[..], [LinkError::NoDevice { device, .. }] if device == "z"), "{unknown:?}");
     }

@@ -212,6 +212,7 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::autonomics::links::Strangers;
 
     fn marks() -> Marks {
         let devices = [0, 1].map(|n| cygnus_runtime::DeviceInfo {
@@ -220,7 +221,7 @@ mod tests {
             size: 0,
             logical_block: 4096,
         });
-        Marks::new(Links::resolve(&[], &devices, true).unwrap().0, AutonomicsRule::for_blocks(1 << 30))
+        Marks::new(Links::resolve(&[], &devices, Strangers::AreRefused).unwrap().0, AutonomicsRule::for_blocks(1 << 30))
     }
 
     #[test]

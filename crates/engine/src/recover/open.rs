@@ -10,7 +10,7 @@ use cygnus_policy::{AutonomicsRule, Converting, Copying, HybridRule, LatencyRule
 use cygnus_runtime::{DeviceInfo, Keeper, Runtime};
 use cygnus_types::{BLOCK, GroupId, Medium, MemberIx, Nanos, SegmentId, Uuid, counted};
 
-use crate::autonomics::links::{Link, LinkError, Links};
+use crate::autonomics::links::{Link, LinkError, Links, Strangers};
 use crate::autonomics::marks::Marks;
 use crate::autonomics::mode::Autonomics;
 use crate::care::guardian::Guardian;
@@ -508,14 +508,15 @@ fn marks(assembly: &Assembly, options: &OpenOptions, policies: &Policies) -> Res
             None => Ok(None),
         };
     };
-    let has_left = |ix: usize| assembly.superblock.state.has_left(MemberIx(ix as u16));
-    let all_there = (0..assembly.devices.len()).all(|ix| assembly.devices[ix].is_some() || has_left(ix));
     // Where groups are to stay clean what moves goes where everything is written.
     let targets = if policies.cleaning.is_by_group() { 0 } else { rule.targets };
     let rule = AutonomicsRule { targets, ..rule };
-    let (links, unknown) = Links::resolve(&options.links, &devices, all_there)?;
+    let (links, unknown) = Links::resolve(&options.links, &devices, Strangers::AreLeftOut)?;
     for error in unknown {
-        options.log.line(&format!("open: {error}; not all members are here, so it may be one of the others"));
+        options.log.warning(&format!(
+            "{error}; the link goes without it. If that was a member that is missing, the next start with it knows it; if another \
+             device has taken its place, name that one"
+        ));
     }
     Ok(Some(Marks::new(links, rule.for_one_of(options.reactors as u32))))
 }
