@@ -3,8 +3,8 @@
 use crate::aside::aside;
 use crate::error::RequestError;
 use crate::files::{FileId, file_id};
-use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
-use cygnus_types::Nanos;
+use cygnus_runtime::{DeviceInfo, DeviceIx, IoErrorKind, Runtime};
+use cygnus_types::{BLOCK, Nanos};
 use cygnus_uring::{Access, Device, Io, Reactor, StartError};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,19 @@ pub fn open(path: &Path) -> Result<Device, RequestError> {
     Ok(Device::open(path, Access::Exclusive)?)
 }
 
+/// What tells the device at a path from others.
+pub async fn identify(rt: &Runtime, path: &str) -> Result<FileId, RequestError> {
+    let failed = |place: &Path, source| RequestError::Path { path: place.display().to_string(), source };
+    ask(rt, path, move |place| file_id(place).map_err(|error| failed(place, error))).await
+}
+
+/// Whether the way to a device is lost, as a read of its first block tells.
+pub async fn asks_in_vain(rt: &Runtime, device: DeviceIx) -> bool {
+    let block = rt.alloc(BLOCK);
+    let answer = rt.read(device, 0, block.full()).await;
+    answer.is_err_and(|error| matches!(error.kind, IoErrorKind::Gone | IoErrorKind::Path))
+}
+
 /// The devices of this process. One that was opened stays open until the array is stopped.
 pub struct Devices {
     pub io: Io,
@@ -52,12 +65,9 @@ impl Devices {
         }
     }
 
-    /// The device at a path, if it is open; else what tells it from others.
-    pub async fn known_at(&self, rt: &Runtime, path: &str) -> Result<Result<DeviceInfo, FileId>, RequestError> {
-        let failed = |place: &Path, source| RequestError::Path { path: place.display().to_string(), source };
-        let identify = move |place: &Path| file_id(place).map_err(|error| failed(place, error));
-        let id = ask(rt, path, identify).await?;
-        Ok(self.known_as(id).ok_or(id))
+    /// Forgets a device that is of no use any more: it is opened anew, under another number.
+    pub fn forget(&self, device: DeviceIx) {
+        self.known.borrow_mut().retain(|(_, info)| info.ix != device);
     }
 
     /// The device that is open and is this one.

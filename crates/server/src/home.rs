@@ -6,6 +6,7 @@ use crate::event::ServerEvent;
 use crate::files::Files;
 use crate::peer::{ToHome, ToPeer};
 use crate::plan::{Plan, announce, clients, start_server};
+use crate::pulse::ask_drives;
 use crate::record::{self, Recorder};
 use crate::seek::Searches;
 use crate::served::Served;
@@ -143,6 +144,7 @@ fn start<A: Served>(
     });
     home.rt.spawn(handle_messages(home.clone()));
     home.rt.spawn(measure_rates(home.clone()));
+    home.rt.spawn(ask_drives(home.clone()));
     A::start_services(&home);
     home.rt.spawn(stop_when_asked(home.clone(), asked));
     home.rt.spawn(control::accept(home.clone(), listener));

@@ -42,6 +42,7 @@ mod notify;
 mod options;
 mod peer;
 mod plan;
+mod pulse;
 mod record;
 mod request;
 mod scribe;

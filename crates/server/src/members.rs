@@ -1,7 +1,7 @@
 //! Members that come while the array is served: their devices are opened here, known to all reactors under the same
 //! number, and remembered for the next start.
 
-use crate::devices::{ask, open};
+use crate::devices::{ask, asks_in_vain, identify, open};
 use crate::error::RequestError;
 use crate::event::ServerEvent;
 use crate::files::FileId;
@@ -48,12 +48,21 @@ impl Places for Home<Array> {
 }
 
 impl<A: Served> Home<A> {
-    /// The device at a path, opened if it is not open yet.
+    /// The device at a path, opened if it is not open yet, or if the way to it was lost: it is there again, maybe at another address.
     pub async fn device(&self, path: &str) -> Result<DeviceInfo, RequestError> {
-        match self.devices.known_at(&self.rt, path).await? {
-            Ok(info) => Ok(info),
-            Err(id) => self.take_in(id, &ask(&self.rt, path, open).await?).await,
+        let id = identify(&self.rt, path).await?;
+        if let Some(known) = self.devices.known_as(id) {
+            if self.is_in_service(&known) || !asks_in_vain(&self.rt, known.ix).await {
+                return Ok(known);
+            }
+            self.devices.forget(known.ix);
         }
+        self.take_in(id, &ask(&self.rt, path, open).await?).await
+    }
+
+    /// Of members in service the array sees to it itself that they are opened anew.
+    fn is_in_service(&self, info: &DeviceInfo) -> bool {
+        self.array.online_paths().contains(&info.name)
     }
 
     /// Lets all reactors know a device that has been opened.
