@@ -46,7 +46,8 @@ pub enum VolumeCommand {
         /// The map of a volume takes 8 bytes of memory for each page that holds data: 2 GiB for each TiB with pages of 4 KiB, 128 MiB
         /// with 64 KiB. A page is read as a whole to be verified, and one that is written in part is read and written as a whole. So
         /// large pages are for large requests. A chunk of the array ('array create --chunk') must be a multiple of a page, and the
-        /// volume's size too. 4KiB if left out.
+        /// volume's size too. Pages leave room at the ends of stripes: media on which such a volume may be offer less to all volumes,
+        /// an eighth where segments are as small as 1 MiB ('array status' tells). 4KiB if left out.
         #[arg(long, value_name = "SIZE")]
         page: Option<Size>,
         /// Let so much data of pages that are written in part have entries by 4 KiB

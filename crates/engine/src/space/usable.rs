@@ -97,7 +97,10 @@ pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, crew: Crew)
     let groups_on =
         |medium| -> Vec<u32> { in_service().filter(|group| group.medium == medium).map(GroupDesc::segments).collect() };
     let permille = state.over_provisioning_permille;
-    let page = state.volumes.iter().map(|volume| volume.paging.blocks()).max().unwrap_or(1);
+    let page_on = |medium| {
+        let there = state.volumes.iter().filter(|volume| volume.constraint.allows(medium));
+        there.map(|volume| volume.paging.blocks()).max().unwrap_or(1)
+    };
     let data_on = |medium| data_blocks(protections.on(medium), &groups_on(medium), permille, policies);
     let checkpoint = match planted::is(Bug::CheckpointUnreserved) {
         false => checkpoint_segments(&layout, &protections, Medium::ALL.map(data_on).iter().sum()),
@@ -105,7 +108,7 @@ pub(crate) fn usable_blocks(state: &ArrayState, policies: &Policies, crew: Crew)
     };
     let on = |medium| {
         let (groups, shapes) = (groups_on(medium), protections.on(medium));
-        let usable = || usable_of(shapes, &groups, page, checkpoint, permille, policies, crew);
+        let usable = || usable_of(shapes, &groups, page_on(medium), checkpoint, permille, policies, crew);
         (!groups.is_empty()).then(usable)
     };
     Ok(Usable(Medium::ALL.map(on)))

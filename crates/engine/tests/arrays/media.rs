@@ -8,7 +8,7 @@ use cygnus_policy::{Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::{DiskConfig, DiskId, World};
 use cygnus_ssd::{Model, ModelConfig, Preset as Drive};
-use cygnus_types::{ByteSize, Constraint, GroupId, Lba, Medium};
+use cygnus_types::{ByteSize, Constraint, GroupId, Lba, Medium, Paging};
 
 use crate::common::*;
 use crate::sessions::*;
@@ -342,4 +342,28 @@ fn groups_come_and_go_by_their_medium() {
         array.close().await.unwrap();
     });
     assert_clean(&world, &disks[3..]);
+}
+
+/// Pages leave room at the ends of stripes, where such a volume may be, and nowhere else.
+#[test]
+fn a_volume_with_pages_takes_room_only_of_the_media_it_may_be_on() {
+    let world = World::new(77);
+    let disks = add_disks(&world, 6);
+    session(&world, &disks, |rt, devices| async move {
+        create(&rt, &devices, &salsa(2, &[Medium::Flash, Medium::Disk])).await.unwrap();
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let [flash, disk] = room(&array);
+        let paging = Paging::new(16, 0).unwrap();
+        let on_disks = VolumeOptions { constraint: Constraint::Only(Medium::Disk), paging, ..VolumeOptions::default() };
+        array.create_volume_with("on-disks", ByteSize(MIB), on_disks, 0).await.unwrap();
+        let with = room(&array);
+        assert!(with[0] == flash && with[1] < disk, "{with:?} of {flash} and {disk}");
+        let anywhere = VolumeOptions { paging, ..VolumeOptions::default() };
+        array.create_volume_with("anywhere", ByteSize(MIB), anywhere, 0).await.unwrap();
+        assert!(room(&array)[0] < flash);
+        array.delete_volume("anywhere").await.unwrap();
+        array.delete_volume("on-disks").await.unwrap();
+        assert_eq!(room(&array), [flash, disk]);
+        array.close().await.unwrap();
+    });
 }
