@@ -8,6 +8,7 @@
 //! groups = 3
 //! raid = "2+1"
 //! create = "1GiB"
+//! sparse = true
 //! chunk = "256KiB"
 //! segment = "auto"
 //! over-provision = "20%"
@@ -23,16 +24,25 @@
 //! max-connections = 500
 //! stalled-after = "60s"
 //! idle-after = "never"
+//! hung-after = "75s"
+//! suspended-for = "10m"
+//! kept-in = "/dev/shm"
+//! autonomics = true
+//! link = ["nic0:/dev/sda,/dev/sdb", "auto"]
+//! log-time = "auto"
 //! ```
+//!
+//! What is meant for one start, as `--force` and `--record`, has no key.
 //!
 //! Flags win over the environment, the environment over the file, the file over the defaults. A list given by flags
 //! replaces the file's list, it does not add to it. Relative paths are relative to the file, so that it means the same
 //! from wherever it is used. An unknown key is an error: it is a typing mistake.
 
 use crate::args::array::CreateArgs;
-use crate::args::serve::ServeArgs;
+use crate::args::serve::{LinkChoice, LogTime, ServeArgs};
 use crate::args::values::{
-    Cleaning, Interval, Parity, Percent, Preset, Protection, SegmentSize, Size, Span, Streams, ValueError, whole_blocks,
+    Cleaning, Interval, KeptIn, Parity, Percent, Preset, Protection, SegmentSize, Size, Span, Streams, ValueError,
+    check_hung_after, whole_blocks,
 };
 use crate::infile;
 use cygnus_control::media::MediumName;
@@ -97,6 +107,14 @@ pub enum WrongConfig {
         /// What addresses are.
         error: ListenError,
     },
+    /// Healthy members would go out of service.
+    #[error("[array.{name}.serve] hung-after: {error}")]
+    HungAfter {
+        /// The array.
+        name: String,
+        /// What it may be.
+        error: ValueError,
+    },
     /// Something that an array needs is 0.
     #[error("[array.{0}]: groups, reactors and max-connections are at least 1")]
     Zero(String),
@@ -125,6 +143,7 @@ struct ArrayConfig {
     #[serde(default, deserialize_with = "raids")]
     raid: Option<Raids>,
     create: Option<Size>,
+    sparse: Option<bool>,
     chunk: Option<Size>,
     segment: Option<SegmentSize>,
     over_provision: Option<Percent>,
@@ -153,6 +172,13 @@ struct ServeConfig {
     max_connections: Option<u32>,
     stalled_after: Option<Span>,
     idle_after: Option<Interval>,
+    hung_after: Option<Span>,
+    suspended_for: Option<Span>,
+    kept_in: Option<KeptIn>,
+    autonomics: Option<bool>,
+    #[serde(default)]
+    link: Vec<LinkChoice>,
+    log_time: Option<LogTime>,
 }
 
 impl Config {
@@ -173,6 +199,9 @@ impl Config {
             for (key, size) in [("create", array.create), ("chunk", array.chunk), ("transient", array.transient)] {
                 let checked = size.map_or(Ok(()), |size| whole_blocks(size.0).map(drop));
                 checked.map_err(|error| WrongConfig::Size { name: of(), key, error })?;
+            }
+            if let Some(span) = array.serve.hung_after {
+                check_hung_after(span).map_err(|error| WrongConfig::HungAfter { name: of(), error })?;
             }
             for address in &array.serve.nbd {
                 address.parse::<ListenAddress>().map_err(|error| WrongConfig::Address { name: of(), error })?;
@@ -208,6 +237,7 @@ impl Config {
         args.groups = args.groups.or(file.groups);
         args.raid = args.raid.take().or(file.raid);
         args.create = args.create.or(file.create);
+        args.sparse |= file.sparse.unwrap_or(false);
         args.chunk = args.chunk.or(file.chunk);
         args.segment = args.segment.or(file.segment);
         args.over_provision = args.over_provision.or(file.over_provision);
@@ -234,6 +264,14 @@ impl Config {
         args.max_connections = args.max_connections.or(file.serve.max_connections);
         args.stalled_after = args.stalled_after.or(file.serve.stalled_after);
         args.idle_after = args.idle_after.or(file.serve.idle_after);
+        args.hung_after = args.hung_after.or(file.serve.hung_after);
+        args.suspended_for = args.suspended_for.or(file.serve.suspended_for);
+        args.kept_in = args.kept_in.take().or(file.serve.kept_in);
+        args.autonomics |= file.serve.autonomics.unwrap_or(false);
+        args.log_time = args.log_time.or(file.serve.log_time);
+        if args.link.is_empty() {
+            args.link = file.serve.link;
+        }
         if args.nbd.is_empty() {
             let checked = |address: &String| address.parse().expect("checked when the file was read");
             args.nbd = file.serve.nbd.iter().map(checked).collect();
@@ -276,7 +314,7 @@ mod tests {
         config.complete_create(&mut args);
         assert_eq!(args.raid, Some("3+0".parse().unwrap()), "flags win");
         assert_eq!(args.groups, Some(2));
-        assert_eq!(args.over_provision, Some(Percent(20)));
+        assert_eq!((args.over_provision, args.sparse), (Some(Percent(20)), true));
         assert_eq!(args.members.len(), 9);
         assert_eq!(args.members[0], Path::new("/etc/cygnus/d0"));
     }
@@ -296,6 +334,9 @@ mod tests {
         assert_eq!((args.memory, args.max_connections), (Some("4GiB".parse().unwrap()), Some(500)));
         assert_eq!(args.stalled_after, Some("1m".parse().unwrap()));
         assert_eq!(args.idle_after, Some("never".parse().unwrap()));
+        assert_eq!((args.hung_after, args.suspended_for), (Some("75s".parse().unwrap()), Some("10m".parse().unwrap())));
+        assert_eq!(args.kept_in, Some("/dev/shm".parse().unwrap()));
+        assert_eq!((args.autonomics, args.link.len(), args.log_time), (true, 2, Some(LogTime::Auto)));
     }
 
     #[test]
@@ -318,6 +359,9 @@ mod tests {
             ("[array.tank]\nmedia = ['tape']", "use nvm, flash, disk or smr"),
             ("[array.tank.serve]\nnbd = ['a b']", "is not an address"),
             ("[array.tank.serve]\nscrub-every = '30 days'", "such as 90s"),
+            ("[array.tank.serve]\nhung-after = '1ms'", "healthy drive may take longer"),
+            ("[array.tank.serve]\nkept-in = 'shm'", "is no absolute path"),
+            ("[array.tank.serve]\nlink = ['sda,sdb']", "write NAME:DEVICE"),
             ("[array.tank", "TOML parse error at line 1"),
         ] {
             let error = Config::parse(text).unwrap_err().to_string();

@@ -37,6 +37,9 @@ The file is TOML. Relative paths in it are relative to the file; an unknown key 
 
   [array.tank.serve]      # what 'serve tank' would be told
   nbd = [\"unix:tank.sock\", \"127.0.0.1:10809\"]
+  scrub-every = \"30d\"
+
+Keys are named as the long flags of these commands. What is meant for one time has none: --force, --yes, --record, --ready-fd.
 ";
 
 const VALUES: &str = "\
@@ -61,6 +64,7 @@ These do not, and do not ask:
   array forget                  changes the state directory alone; 'array scan' undoes it
   array retire, drain, replace  move data first; 'array cancel' calls them off
   array check --repair, scrub   write anew elsewhere, never in place
+This asks where it would: array check --repair of an array in place, whose copies or parity do not fit.
 An output file (of salvage, trace, sim, lab, torture, man) is never a member of an array, a device or a
 directory, and a file that exists is replaced with --force only.
 A file that --create made is deleted again only if the command failed and nothing was written to it.

@@ -240,7 +240,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub create: Option<Size>,
     /// With --create: take space as it is written, and have writes wait if the file system is full by then
-    #[arg(long, requires = "create")]
+    #[arg(long)]
     pub sparse: bool,
     /// Striping unit, the length of consecutive data on one member; a power of two [default: 64KiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]

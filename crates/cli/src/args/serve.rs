@@ -1,10 +1,13 @@
 //! `cygnus serve`
 
-use super::values::{Interval, KeptIn, Size, Span, ValueError, parse_hung_after};
+use super::values::{
+    Interval, KeptIn, Size, Span, ValueError, deserialize_from_str, parse_hung_after, parse_stalled_after,
+};
 use clap::{Args, ValueEnum};
 use cygnus_engine::{Link, LinkError};
 use cygnus_host::ArrayName;
 use cygnus_target::ListenAddress;
+use serde::Deserialize;
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\
@@ -21,7 +24,8 @@ Examples:
     TimeoutStopSec=120";
 
 /// When lines of the log begin with the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogTime {
     /// Unless systemd's journal notes it
     Auto,
@@ -86,6 +90,8 @@ impl FromStr for LinkChoice {
     }
 }
 
+deserialize_from_str!(LinkChoice);
+
 /// `cygnus serve`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -126,7 +132,7 @@ pub struct ServeArgs {
     pub max_connections: Option<u32>,
     /// A client that does not take its replies for so long, or does not send the rest of a request, is disconnected
     /// [default: 60s]
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", value_parser = parse_stalled_after)]
     pub stalled_after: Option<Span>,
     /// A client that asks nothing for so long is disconnected, or never [default: never]
     #[arg(long, value_name = "INTERVAL")]

@@ -46,7 +46,20 @@ macro_rules! deserialize_from_str {
         }
     )*};
 }
-deserialize_from_str!(Cleaning, Size, SegmentSize, Percent, Parity, Preset, Protection, Interval, Span, Streams);
+deserialize_from_str!(
+    Cleaning,
+    Size,
+    SegmentSize,
+    Percent,
+    Parity,
+    Preset,
+    Protection,
+    Interval,
+    Span,
+    Streams,
+    KeptIn
+);
+pub(super) use deserialize_from_str;
 
 /// A size with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -304,14 +317,29 @@ impl FromStr for Span {
 
 /// Reads how long a member may give no answer, for clap.
 pub fn parse_hung_after(text: &str) -> Result<Span, ValueError> {
-    let span: Span = text.parse()?;
-    let least = LatencyRule::LEAST_HUNG_AFTER;
-    if Nanos::from(span.0) < least {
+    check_hung_after(text.parse()?)
+}
+
+/// Refuses a patience that a healthy drive may need more than.
+pub fn check_hung_after(span: Span) -> Result<Span, ValueError> {
+    let (least, given) = (LatencyRule::LEAST_HUNG_AFTER, Nanos::from(span.0));
+    if given < least {
         return bad(format!(
-            "a healthy drive may take longer than '{text}', and would go out of service: write {least} or more"
+            "a healthy drive may take longer than {given}, and would go out of service: write {least} or more"
         ));
     }
     Ok(span)
+}
+
+/// Refuses a patience in which no client on a network can answer.
+pub fn parse_stalled_after(text: &str) -> Result<Span, ValueError> {
+    let span: Span = text.parse()?;
+    match span.0 {
+        short if short < Duration::from_secs(1) => {
+            bad("every client takes longer than that now and then: write 1s or more")
+        }
+        _ => Ok(span),
+    }
 }
 
 #[cfg(test)]

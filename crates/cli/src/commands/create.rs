@@ -53,6 +53,9 @@ pub fn unused_sentence(group: u32, unused_bytes: u64, segment_bytes: u64) -> Str
 /// Carries out `cygnus array create`.
 pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Result<(), Failure> {
     config.complete_create(&mut args);
+    if args.sparse && args.create.is_none() {
+        return Err(Failure::Usage("--sparse is for files that --create SIZE makes, and there is no such size".into()));
+    }
     if let Some(Preset::InPlace(level)) = args.preset {
         return create_in_place::run(&args, level, context);
     }

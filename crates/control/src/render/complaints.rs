@@ -91,13 +91,24 @@ fn gone_sentence(status: &ArrayStatus, device: &DeviceStatus) -> String {
                  DEVICE'."
             )
         }
+        // Nobody serves it, so nobody could replace one.
+        DeviceState::Missing if status.state == ArrayState::Failed && !status.served => match device.place() {
+            None => format!(
+                "Member {index} of R-group {group} is missing, and nobody remembers where it was: run 'cygnus array scan PATH...' \
+                 on the place where it is now."
+            ),
+            Some(_) => format!(
+                "Member {index} of R-group {group}, last seen at {path}, is missing: bring it back, and run 'cygnus array scan' on \
+                 the place where it is now if that is another one."
+            ),
+        },
         DeviceState::Missing if device.place().is_none() => format!(
             "Member {index} of R-group {group} is missing, and nobody remembers where it was: run 'cygnus array scan PATH...' on \
              the place where it is now and serve the array anew, or 'cygnus array replace {array} {index} DEVICE'."
         ),
         DeviceState::Missing => format!(
-            "Member {index} of R-group {group}, last seen at {path}, is missing: bring it back and run \
-             'cygnus array scan' on the place where it is now, or 'cygnus array replace {array} {index} DEVICE'."
+            "Member {index} of R-group {group}, last seen at {path}, is missing: bring it back, run 'cygnus array scan' on the place \
+             where it is now and serve the array anew, or 'cygnus array replace {array} {index} DEVICE'."
         ),
         DeviceState::Rebuilding => {
             format!("Member {index} of R-group {group} at {path} is being filled; what it lacks is read from parity.")
@@ -169,11 +180,19 @@ fn redundancy_sentence(status: &ArrayStatus, worst: &GroupStatus) -> Option<Stri
     let (missing, parity) = (worst.missing_devices, worst.parity_columns);
     match status.state {
         ArrayState::Healthy => None,
-        _ if missing > parity => Some(format!(
-            "R-group {} lacks {missing} of its members and its parity covers {parity}: the array cannot be opened \
-             until enough of them are back.",
-            worst.index
-        )),
+        _ if missing > parity => {
+            let salvage = match status.in_place {
+                None => {
+                    format!(" 'cygnus array salvage {}/VOLUME FILE' copies what can be read all the same.", status.name)
+                }
+                Some(_) => String::new(),
+            };
+            Some(format!(
+                "R-group {} lacks {missing} of its members and its parity covers {parity}: the array cannot be opened until \
+                 enough of them are back.{salvage}",
+                worst.index
+            ))
+        }
         // A suspended one says for whom it waits.
         ArrayState::ReadOnly | ArrayState::Suspended if missing == 0 => None,
         _ if missing == parity => Some(format!(

@@ -270,9 +270,15 @@ fn a_degraded_array_names_the_device_and_the_remedy() {
     status.served = false;
     let text = array(&status, Paint::Plain);
     assert!(text.contains(
-        "Member 4 of R-group 1, last seen at /srv/d4, is missing: bring it back and run 'cygnus array scan'"
+        "Member 4 of R-group 1, last seen at /srv/d4, is missing: bring it back, run 'cygnus array scan' on the place where it is now"
     ));
     assert!(text.contains("R-group 1 has no redundancy left"));
+    // Where nobody can serve it nobody can replace a member.
+    let mut status = tank(&[3, 4]);
+    (status.served, status.state) = (false, ArrayState::Failed);
+    let text = array(&status, Paint::Plain);
+    assert!(text.contains("is missing: bring it back") && !text.contains("array replace"), "{text}");
+    assert!(text.contains("'cygnus array salvage tank/VOLUME FILE' copies what can be read"), "{text}");
 }
 
 #[test]
@@ -464,7 +470,7 @@ fn a_member_that_owes_an_answer_is_named_while_nothing_follows_yet() {
     status.devices[4].slow_to_answer_millis = Some(9_700);
     let expected = "/srv/d4 is slow to answer: a request has waited for 9 s.";
     assert!(complaints(&status).iter().any(|sentence| sentence == expected), "{:?}", complaints(&status));
-    assert_eq!(status.condition(), Condition::Well, "it may pass in a moment");
+    assert_eq!(status.condition(), Condition::Attention, "it may pass in a moment, and clients wait until then");
 }
 
 #[test]
