@@ -104,6 +104,10 @@ pub const ENTRY_BYTES: usize = 24;
 /// needs no stripe of its own while writes flow.
 pub const MIN_DISCARDS: usize = 16;
 
+/// The same of triple parity, whose headers have the entries of five columns: with these few, one block describes a stripe of 32 rows. With
+/// more it would be one of 16 rows, of which the header took a seventeenth.
+pub const MIN_DISCARDS_OF_TRIPLE: usize = 5;
+
 /// Most blocks of a stripe header, all copies of it on one column together: more than the tallest stripe needs, so that a
 /// stripe without data can carry a long list of discards.
 pub const MAX_HEADER_BLOCKS: u32 = 52;

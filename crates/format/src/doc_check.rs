@@ -65,6 +65,7 @@ fn constants() -> (&'static str, String) {
         STRIPE_FIXED,
         ENTRY_BYTES,
         MIN_DISCARDS,
+        MIN_DISCARDS_OF_TRIPLE,
         MAX_HEADER_BLOCKS,
     );
     ("constants", text)

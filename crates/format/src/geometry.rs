@@ -21,7 +21,7 @@ use cygnus_types::{BLOCK, Paging};
 
 use crate::constants::{
     DATA_START, ENTRY_BYTES, MAX_LEAD_BLOCKS, MAX_PARITY, MAX_SEGMENT_BLOCKS, MAX_STRIPE_ROWS, MAX_TRANSIENT_BLOCKS,
-    MAX_WIDTH, MIN_DISCARDS, STRIPE_FIXED,
+    MAX_WIDTH, MIN_DISCARDS, MIN_DISCARDS_OF_TRIPLE, STRIPE_FIXED,
 };
 use crate::protection::Protection;
 use crate::raid::Raid;
@@ -202,12 +202,17 @@ impl Geometry {
     }
 
     /// Blocks of header, on each column, of a stripe opened for `rows` rows: in each copy the fixed part, the entries of
-    /// [`Geometry::header_tables`] columns and room for [`MIN_DISCARDS`]. A stripe closed at a lower height keeps the
+    /// [`Geometry::header_tables`] columns and room for [`Geometry::min_discards`]. A stripe closed at a lower height keeps the
     /// header it was opened with, since the addresses of its blocks were given out before.
     #[inline]
     pub const fn header_blocks(&self, rows: u32) -> u32 {
         let entries = self.header_tables() as usize * rows as usize;
-        self.header_copies() * (STRIPE_FIXED + (entries + MIN_DISCARDS) * ENTRY_BYTES).div_ceil(BLOCK) as u32
+        self.header_copies() * (STRIPE_FIXED + (entries + self.min_discards()) * ENTRY_BYTES).div_ceil(BLOCK) as u32
+    }
+
+    /// Discards that a header has room for beside the entries of its stripe.
+    pub const fn min_discards(&self) -> usize {
+        if self.parity < MAX_PARITY { MIN_DISCARDS } else { MIN_DISCARDS_OF_TRIPLE }
     }
 
     /// Discards that fit in a header of `header_blocks` blocks beside the entries of a stripe of `rows` rows.

@@ -86,13 +86,16 @@ fn every_column_has_one_role() {
 
 #[test]
 fn headers_hold_what_they_promise() {
-    assert_eq!(usual().header_blocks(48), 1, "one header block for the usual stripe");
+    for (parity, rows) in [(1, 48), (2, 32), (3, 32)] {
+        let g = Geometry { parity, ..usual() };
+        assert_eq!(g.header_blocks(rows), 1, "one header block for the usual stripe of parity {parity}");
+    }
     for (data, parity) in (1..=3).flat_map(|data| (0..=MAX_PARITY).map(move |parity| (data, parity))) {
         let g = Geometry { data, parity, ..usual() };
         for rows in 0..=MAX_STRIPE_ROWS {
             let blocks = g.header_blocks(rows);
             assert!((1..=MAX_HEADER_BLOCKS).contains(&blocks));
-            assert!(g.discard_capacity(blocks, rows) >= MIN_DISCARDS);
+            assert!(g.discard_capacity(blocks, rows) >= g.min_discards());
             let bytes = STRIPE_FIXED
                 + usize::from(g.header_tables()) * rows as usize * ENTRY_BYTES
                 + g.discard_capacity(blocks, rows) * ENTRY_BYTES;
