@@ -16,13 +16,14 @@ use crate::{control, notify};
 use cygnus_control::rates::RateMeter;
 use cygnus_control::stats::{ClientCounters, Stats};
 use cygnus_control::status::{ArrayStatus, JobStatus, VolumeStatus};
-use cygnus_runtime::{Event, Runtime};
+use cygnus_runtime::{DeviceInfo, DeviceIx, Event, Runtime};
 use cygnus_target::{ArrayExports, OpClass, Server, ServerStats};
 use cygnus_types::{Nanos, ReactorId};
-use cygnus_uring::{Reactor, Signals};
+use cygnus_uring::{Reactor, Signals, is_drive};
 use cygnus_volume::{BlockVolume, VolumeSet};
 use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -144,7 +145,8 @@ fn start<A: Served>(
     });
     home.rt.spawn(handle_messages(home.clone()));
     home.rt.spawn(measure_rates(home.clone()));
-    home.rt.spawn(ask_drives(home.clone()));
+    let about = home.clone();
+    home.rt.spawn(ask_drives(home.rt.clone(), move || about.drives_in_service()));
     A::start_services(&home);
     home.rt.spawn(stop_when_asked(home.clone(), asked));
     home.rt.spawn(control::accept(home.clone(), listener));
@@ -201,6 +203,15 @@ impl<A: Served> Home<A> {
     /// Whether a clean stop has begun.
     pub fn is_stopping(&self) -> bool {
         self.stopping.get()
+    }
+
+    /// The software SSDs among the members in service; `None` when a clean stop has begun.
+    fn drives_in_service(&self) -> Option<Vec<DeviceIx>> {
+        let in_service = self.array.online_paths();
+        let is_asked = |info: &DeviceInfo| is_drive(Path::new(&info.name)) && in_service.contains(&info.name);
+        let known = self.devices.known.borrow();
+        let drives = known.iter().filter(|(_, info)| is_asked(info)).map(|(_, info)| info.ix).collect();
+        (!self.is_stopping()).then_some(drives)
     }
 
     /// Waits until something is so.
