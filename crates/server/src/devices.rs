@@ -44,7 +44,10 @@ pub async fn asks_in_vain(rt: &Runtime, device: DeviceIx) -> bool {
     answer.is_err_and(|error| matches!(error.kind, IoErrorKind::Gone | IoErrorKind::Path))
 }
 
-/// The devices of this process. One that was opened stays open until the array is stopped.
+/// How long a device stays open that is the array's no more: until it has been wiped, and whoever read from it has his answer.
+pub const LEAVES_AFTER: Nanos = Nanos::secs(5);
+
+/// The devices of this process.
 pub struct Devices {
     pub io: Io,
     pub known: RefCell<Vec<(Option<FileId>, DeviceInfo)>>,
@@ -52,6 +55,10 @@ pub struct Devices {
     pub answers: RefCell<Vec<Result<DeviceIx, StartError>>>,
     /// Whether one is being added; the reactors must all number them in one order.
     pub adding: Cell<bool>,
+    /// Those that a command is at work with, which may be the array's soon.
+    pub engaged: RefCell<Vec<DeviceIx>>,
+    /// Those that are the array's no more, and when to close each.
+    pub leaving: RefCell<Vec<(Nanos, DeviceInfo)>>,
 }
 
 impl Devices {
@@ -62,7 +69,14 @@ impl Devices {
             known: RefCell::new(known),
             answers: RefCell::default(),
             adding: Cell::new(false),
+            engaged: RefCell::default(),
+            leaving: RefCell::default(),
         }
+    }
+
+    /// How many numbers have been given out, those of devices that are closed again too.
+    pub fn count(&self) -> usize {
+        self.io.devices()
     }
 
     /// Forgets a device that is of no use any more: it is opened anew, under another number.

@@ -178,6 +178,7 @@ async fn measure_rates<A: Served>(home: Rc<Home<A>>) {
         let counters: Vec<_> = stats.devices.iter().map(|device| device.io).collect();
         home.rates.borrow_mut().sample(stats.at_ns, &counters);
         home.remember_members();
+        home.close_what_has_left();
         home.plan.log.tell_held(false);
         home.rt.sleep(RATES).await;
     }

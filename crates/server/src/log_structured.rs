@@ -177,8 +177,8 @@ impl Served for Array {
         match request {
             Request::Drain { member } => home.job_response(array.drain(home.member(&member)?).await?),
             Request::SpareAdd { device, force } => {
-                let device = home.device(&device).await?;
-                array.add_spare(&device, force).await?;
+                let add = async |devices: &[DeviceInfo]| Ok(array.add_spare(&devices[0], force).await?);
+                home.with_devices(&[device], add).await?;
                 home.remember_members();
                 Ok(Response::Done)
             }
@@ -218,16 +218,15 @@ fn is_due(last: Duration, now: Duration, every: Duration) -> bool {
 
 impl Home<Array> {
     async fn add_groups(&self, paths: &[String], media: &[MediumName], force: bool) -> Result<Response, RequestError> {
-        let mut devices = Vec::new();
-        for path in paths {
-            devices.push(self.device(path).await?);
-        }
-        // Should this be cut short, the next start finds them here.
-        self.remember_spares(paths);
         let media: Vec<Medium> = media.iter().map(|name| name.0).collect();
-        let added = self.array.add_groups_on(&devices, &media, force).await;
-        self.remember_members();
-        let growth = status::growth(&added?, &self.array.status());
+        let add = async |devices: &[DeviceInfo]| {
+            // Should this be cut short, the next start finds them here.
+            self.remember_spares(paths);
+            let added = self.array.add_groups_on(devices, &media, force).await;
+            self.remember_members();
+            Ok(added?)
+        };
+        let growth = status::growth(&self.with_devices(paths, add).await?, &self.array.status());
         Ok(Response::Growth { growth: Box::new(growth) })
     }
 

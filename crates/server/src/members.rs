@@ -1,7 +1,7 @@
 //! Members that come while the array is served: their devices are opened here, known to all reactors under the same
 //! number, and remembered for the next start.
 
-use crate::devices::{ask, asks_in_vain, identify, open};
+use crate::devices::{LEAVES_AFTER, ask, asks_in_vain, identify, open};
 use crate::error::RequestError;
 use crate::event::ServerEvent;
 use crate::files::FileId;
@@ -48,8 +48,64 @@ impl Places for Home<Array> {
 }
 
 impl<A: Served> Home<A> {
+    /// Does something with the devices at these paths. Those that were opened for it, and that are not the array's when it has failed, are
+    /// closed again, so that others can have them.
+    pub async fn with_devices<T>(
+        &self,
+        paths: &[String],
+        work: impl AsyncFnOnce(&[DeviceInfo]) -> Result<T, RequestError>,
+    ) -> Result<T, RequestError> {
+        let first_new = self.devices.count();
+        let mut devices = Vec::new();
+        let mut opened = Ok(());
+        for path in paths {
+            match self.device(path).await {
+                Ok(device) => devices.push(device),
+                Err(error) => {
+                    opened = Err(error);
+                    break;
+                }
+            }
+        }
+        let engaged = || devices.iter().map(|device| device.ix);
+        self.devices.engaged.borrow_mut().extend(engaged());
+        let done = match opened {
+            Ok(()) => work(&devices).await,
+            Err(error) => Err(error),
+        };
+        for device in engaged() {
+            let mut all = self.devices.engaged.borrow_mut();
+            let at = all.iter().position(|&of| of == device).expect("it was noted above");
+            all.swap_remove(at);
+        }
+        if done.is_err() {
+            let is_new = |device: &&DeviceInfo| usize::from(device.ix.0) >= first_new;
+            for device in devices.iter().filter(is_new) {
+                self.give_back(device);
+            }
+        }
+        done
+    }
+
+    /// Closes a device, unless it is the array's; says whether nothing is left to do.
+    fn give_back(&self, device: &DeviceInfo) -> bool {
+        if self.devices.engaged.borrow().contains(&device.ix) {
+            return false;
+        }
+        let record = self.plan.record.lock().expect("no holder panics").clone();
+        if self.array.remembered(&record).paths().any(|path| path.as_os_str() == device.name.as_str()) {
+            return true;
+        }
+        let closed = self.devices.io.give_back(device.ix);
+        if closed {
+            self.devices.forget(device.ix);
+            tell_peers(&self.rt, &self.plan, || ToPeer::GiveBack(device.ix));
+        }
+        closed
+    }
+
     /// The device at a path, opened if it is not open yet, or if the way to it was lost: it is there again, maybe at another address.
-    pub async fn device(&self, path: &str) -> Result<DeviceInfo, RequestError> {
+    async fn device(&self, path: &str) -> Result<DeviceInfo, RequestError> {
         let id = identify(&self.rt, path).await?;
         if let Some(known) = self.devices.known_as(id) {
             if self.is_in_service(&known) || !asks_in_vain(&self.rt, known.ix).await {
@@ -94,8 +150,8 @@ impl<A: Served> Home<A> {
     /// See [`cygnus_control::protocol::Request::Replace`]; returns the number of the job.
     pub async fn replace(&self, member: &str, path: &str, force: bool) -> Result<u64, RequestError> {
         let member = self.member(member)?;
-        let device = self.device(path).await?;
-        let job = self.array.replace(member, &device, force).await?;
+        let replace = async |devices: &[DeviceInfo]| Ok(self.array.replace(member, &devices[0], force).await?);
+        let job = self.with_devices(&[path.to_owned()], replace).await?;
         self.remember_members();
         Ok(job)
     }
@@ -122,8 +178,31 @@ impl<A: Served> Home<A> {
             return;
         }
         match self.plan.state.save(&now) {
-            Ok(()) => *record = now,
+            Ok(()) => {
+                let has_left = |path: &&PathBuf| !now.paths().any(|stays| stays == *path);
+                record.paths().filter(has_left).for_each(|path| self.leaves(path));
+                *record = now;
+            }
             Err(error) => self.plan.log.tell(&ServerEvent::NotRemembered(&error)),
+        }
+    }
+
+    /// What is at a path is the array's no more.
+    fn leaves(&self, path: &Path) {
+        let due = self.rt.now() + LEAVES_AFTER;
+        let known = self.devices.known.borrow();
+        let there = known.iter().filter(|(_, info)| Path::new(&info.name) == path).map(|(_, info)| (due, info.clone()));
+        self.devices.leaving.borrow_mut().extend(there);
+    }
+
+    /// Closes devices that have left the array, so that others can have them. Those to which something is on its way are asked again.
+    pub fn close_what_has_left(&self) {
+        let now = self.rt.now();
+        let due: Vec<_> = self.devices.leaving.borrow_mut().extract_if(.., |(due, _)| *due <= now).collect();
+        for (due, device) in due {
+            if !self.give_back(&device) {
+                self.devices.leaving.borrow_mut().push((due, device));
+            }
         }
     }
 }

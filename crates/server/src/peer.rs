@@ -23,6 +23,8 @@ pub enum ToPeer {
     Attach(ArrayHandle),
     /// A device has come: take it in, then say [`ToHome::DeviceAdded`].
     AddDevice(Device),
+    /// The array does not want that device: close it.
+    GiveBack(DeviceIx),
     /// Close all connections, then say [`ToHome::Stopped`]; go on handling the engine's messages.
     Stop,
     /// The array is closed: end.
@@ -44,7 +46,7 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
     let rt = reactor.rt.clone();
     let handle = match *rt.recv_msg().await.downcast::<ToPeer>().expect("home speaks first, and only so") {
         ToPeer::Attach(handle) => handle,
-        ToPeer::Stop | ToPeer::Exit | ToPeer::AddDevice(_) => return Ok(()),
+        ToPeer::Stop | ToPeer::Exit | ToPeer::AddDevice(_) | ToPeer::GiveBack(_) => return Ok(()),
     };
     let peer = handle.attach(&rt);
     let recorder = plan.recorder(&reactor);
@@ -66,6 +68,7 @@ pub async fn main(reactor: Reactor, plan: Arc<Plan>) -> Result<(), ServeError> {
                 let added = reactor.io.add_device(&device).map(|info| info.ix);
                 rt.send_msg(HOME, Box::new(ToHome::DeviceAdded(added)));
             }
+            ToPeer::GiveBack(device) => drop(reactor.io.give_back(device)),
             ToPeer::Exit => return Ok(()),
             ToPeer::Attach(_) => unreachable!("home attaches each peer once"),
         }

@@ -107,7 +107,9 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
             _ => peer::main(reactor, plan.clone()).await,
         }
     };
-    spawn_reactors(&config, main).map_err(cygnus_host::HostError::from)?.join().into_iter().collect()
+    let reactors = spawn_reactors(&config, main).map_err(cygnus_host::HostError::from)?;
+    drop(config);
+    reactors.join().into_iter().collect()
 }
 
 /// How long a server that was killed may take to be gone.

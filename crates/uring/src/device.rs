@@ -137,6 +137,11 @@ impl Device {
         Ok(Self::immaterial(name, size / BLOCK as u64 * BLOCK as u64, Backing::Memory(memory)))
     }
 
+    /// What is left of a device that was given back: it has no bytes.
+    pub(crate) fn given_back(name: &str) -> io::Result<Self> {
+        Ok(Self::immaterial(name, 0, Backing::Memory(Memory::new(BLOCK, false)?)))
+    }
+
     fn immaterial(name: &str, size: u64, backing: Backing) -> Self {
         let capabilities = Capabilities { class: DeviceClass::Memory, ..Capabilities::default() };
         let properties =

@@ -159,6 +159,26 @@ impl Core {
         Ok(DeviceIx(ix as u16))
     }
 
+    pub(crate) fn device_count(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// Closes a device that nobody uses any more; its number is not given out again. Says whether it did: not while something is on its way
+    /// to it.
+    pub(crate) fn give_back(&mut self, dev: DeviceIx) -> bool {
+        let place = dev.0 as usize;
+        let Some(registered) = self.devices.get(place).filter(|registered| registered.is_idle()) else { return false };
+        let Ok(nothing) = Device::given_back(registered.device.name()) else { return false };
+        if matches!(registered.device.opened(), Some(Opened::Place(_))) {
+            let removed = self.ring.uring().submitter().register_files_update(place as u32, &[-1]);
+            if removed.is_err() {
+                return false;
+            }
+        }
+        self.devices[place] = Registered::new(nothing);
+        true
+    }
+
     pub(crate) fn arena_note(&self) -> Option<&str> {
         self.arena.note()
     }

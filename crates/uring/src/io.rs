@@ -36,6 +36,17 @@ impl Io {
         Ok(device.info(ix))
     }
 
+    /// How many devices were taken in: the number of the next.
+    pub fn devices(&self) -> usize {
+        self.0.borrow().device_count()
+    }
+
+    /// Closes a device that the array does not want, so that others can have it. What is submitted to it from now on is refused. Says
+    /// whether it did: not while something is on its way to it. It is closed when all reactors that took it in have given it back.
+    pub fn give_back(&self, dev: DeviceIx) -> bool {
+        self.0.borrow_mut().give_back(dev)
+    }
+
     /// A device that is open has come to another path: by that it is opened anew from now on, by all reactors that have it. Whoever counts
     /// on what it holds looks at that first.
     pub fn goes_by(&self, dev: DeviceIx, path: &Path) {

@@ -176,6 +176,8 @@ where
             let built = core
                 .map_or(Ok(()), |core| pin(number, core))
                 .and_then(|()| build(&config, inbox, ReactorId(number as u16), mailer, epoch));
+            // The reactors have the devices now, and may close some before they end.
+            drop(config);
             let reactor = announce(built, &ready)?;
             // An error here means that another reactor could not be built.
             may_run.recv().ok()?;

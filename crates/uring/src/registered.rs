@@ -63,6 +63,11 @@ impl Registered {
         }
     }
 
+    /// Whether nothing is on its way to it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.with_kernel == 0 && self.held.is_empty()
+    }
+
     /// See [`cygnus_runtime::Driver::guard_length`].
     pub(crate) fn guard_length(&mut self) {
         self.cut_short.get_or_insert(false);
