@@ -42,7 +42,7 @@ use crate::args::array::CreateArgs;
 use crate::args::serve::{LinkChoice, LogTime, ServeArgs};
 use crate::args::values::{
     Cleaning, Interval, KeptIn, Parity, Percent, Preset, Protection, SegmentSize, Size, Span, Streams, ValueError,
-    check_hung_after, whole_blocks,
+    check_hung_after, check_stalled_after, whole_blocks,
 };
 use crate::infile;
 use cygnus_control::media::MediumName;
@@ -107,11 +107,13 @@ pub enum WrongConfig {
         /// What addresses are.
         error: ListenError,
     },
-    /// Healthy members would go out of service.
-    #[error("[array.{name}.serve] hung-after: {error}")]
-    HungAfter {
+    /// A patience that members or clients may need more than.
+    #[error("[array.{name}.serve] {key}: {error}")]
+    TooShort {
         /// The array.
         name: String,
+        /// Which patience.
+        key: &'static str,
         /// What it may be.
         error: ValueError,
     },
@@ -200,8 +202,12 @@ impl Config {
                 let checked = size.map_or(Ok(()), |size| whole_blocks(size.0).map(drop));
                 checked.map_err(|error| WrongConfig::Size { name: of(), key, error })?;
             }
-            if let Some(span) = array.serve.hung_after {
-                check_hung_after(span).map_err(|error| WrongConfig::HungAfter { name: of(), error })?;
+            let ServeConfig { hung_after, stalled_after, .. } = array.serve;
+            for (key, checked) in [
+                ("hung-after", hung_after.map_or(Ok(()), |span| check_hung_after(span).map(drop))),
+                ("stalled-after", stalled_after.map_or(Ok(()), |span| check_stalled_after(span).map(drop))),
+            ] {
+                checked.map_err(|error| WrongConfig::TooShort { name: of(), key, error })?;
             }
             for address in &array.serve.nbd {
                 address.parse::<ListenAddress>().map_err(|error| WrongConfig::Address { name: of(), error })?;
@@ -360,6 +366,7 @@ mod tests {
             ("[array.tank.serve]\nnbd = ['a b']", "is not an address"),
             ("[array.tank.serve]\nscrub-every = '30 days'", "such as 90s"),
             ("[array.tank.serve]\nhung-after = '1ms'", "healthy drive may take longer"),
+            ("[array.tank.serve]\nstalled-after = '0s'", "write 1s or more"),
             ("[array.tank.serve]\nkept-in = 'shm'", "is no absolute path"),
             ("[array.tank.serve]\nlink = ['sda,sdb']", "write NAME:DEVICE"),
             ("[array.tank", "TOML parse error at line 1"),

@@ -99,10 +99,10 @@ impl DeviceStatus {
         }
     }
 
-    /// Whether somebody should look at it although it works: it should be replaced, or others wait for it.
+    /// Whether somebody should look at it although it works: it should be replaced, or others wait for it. Lags at writing and flushing do
+    /// not count: they are of what was written last, be that long ago, and nobody need be called for that.
     pub fn is_doubtful(&self) -> bool {
-        let lags = |pace: DevicePace| pace.slow || pace.write_lag.is_some() || pace.flush_lag.is_some();
-        self.suspect.is_some() || self.slow_to_answer_millis.is_some() || self.pace.is_some_and(lags)
+        self.suspect.is_some() || self.slow_to_answer_millis.is_some() || self.pace.is_some_and(|pace| pace.slow)
     }
 
     /// Where it is, or was last seen; `None` if nobody remembers.

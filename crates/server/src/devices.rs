@@ -74,9 +74,9 @@ impl Devices {
         }
     }
 
-    /// How many numbers have been given out, those of devices that are closed again too.
-    pub fn count(&self) -> usize {
-        self.io.devices()
+    /// A device that has left is asked for again.
+    pub fn stays(&self, device: DeviceIx) {
+        self.leaving.borrow_mut().retain(|(_, info)| info.ix != device);
     }
 
     /// Forgets a device that is of no use any more: it is opened anew, under another number.

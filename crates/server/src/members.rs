@@ -48,14 +48,13 @@ impl Places for Home<Array> {
 }
 
 impl<A: Served> Home<A> {
-    /// Does something with the devices at these paths. Those that were opened for it, and that are not the array's when it has failed, are
-    /// closed again, so that others can have them.
+    /// Does something with the devices at these paths. Those that are not the array's when it has failed are closed again, so that others
+    /// can have them.
     pub async fn with_devices<T>(
         &self,
         paths: &[String],
         work: impl AsyncFnOnce(&[DeviceInfo]) -> Result<T, RequestError>,
     ) -> Result<T, RequestError> {
-        let first_new = self.devices.count();
         let mut devices = Vec::new();
         let mut opened = Ok(());
         for path in paths {
@@ -79,8 +78,7 @@ impl<A: Served> Home<A> {
             all.swap_remove(at);
         }
         if done.is_err() {
-            let is_new = |device: &&DeviceInfo| usize::from(device.ix.0) >= first_new;
-            for device in devices.iter().filter(is_new) {
+            for device in &devices {
                 self.give_back(device);
             }
         }
@@ -108,6 +106,7 @@ impl<A: Served> Home<A> {
     async fn device(&self, path: &str) -> Result<DeviceInfo, RequestError> {
         let id = identify(&self.rt, path).await?;
         if let Some(known) = self.devices.known_as(id) {
+            self.devices.stays(known.ix);
             if self.is_in_service(&known) || !asks_in_vain(&self.rt, known.ix).await {
                 return Ok(known);
             }

@@ -159,10 +159,6 @@ impl Core {
         Ok(DeviceIx(ix as u16))
     }
 
-    pub(crate) fn device_count(&self) -> usize {
-        self.devices.len()
-    }
-
     /// Closes a device that nobody uses any more; its number is not given out again. Says whether it did: not while something is on its way
     /// to it.
     pub(crate) fn give_back(&mut self, dev: DeviceIx) -> bool {

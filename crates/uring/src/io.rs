@@ -36,11 +36,6 @@ impl Io {
         Ok(device.info(ix))
     }
 
-    /// How many devices were taken in: the number of the next.
-    pub fn devices(&self) -> usize {
-        self.0.borrow().device_count()
-    }
-
     /// Closes a device that the array does not want, so that others can have it. What is submitted to it from now on is refused. Says
     /// whether it did: not while something is on its way to it. It is closed when all reactors that took it in have given it back.
     pub fn give_back(&self, dev: DeviceIx) -> bool {

@@ -333,7 +333,11 @@ pub fn check_hung_after(span: Span) -> Result<Span, ValueError> {
 
 /// Refuses a patience in which no client on a network can answer.
 pub fn parse_stalled_after(text: &str) -> Result<Span, ValueError> {
-    let span: Span = text.parse()?;
+    check_stalled_after(text.parse()?)
+}
+
+/// The same, of one that was read already.
+pub fn check_stalled_after(span: Span) -> Result<Span, ValueError> {
     match span.0 {
         short if short < Duration::from_secs(1) => {
             bad("every client takes longer than that now and then: write 1s or more")
