@@ -517,14 +517,10 @@ fn what_a_status_comes_to() {
     is(|status| status.state = ArrayState::Failed, Condition::Unavailable);
     is(|status| status.devices[1].suspect = Some("it is old".into()), Condition::Attention);
     is(|status| status.devices[1].pace = Some(DevicePace { slow: true, ..Default::default() }), Condition::Attention);
-    let own = Some(Lag { p99_us: 50_000, peers_p99_us: 100 });
-    for pace in
-        [DevicePace { write_lag: own, ..Default::default() }, DevicePace { flush_lag: own, ..Default::default() }]
-    {
-        let mut status = tank(&[]);
-        status.devices[1].pace = Some(pace);
-        assert_eq!(status.condition(), Condition::Attention, "{pace:?}");
-    }
+    let mut lags = tank(&[]);
+    let write_lag = Some(Lag { p99_us: 50_000, peers_p99_us: 100 });
+    lags.devices[1].pace = Some(DevicePace { write_lag, ..Default::default() });
+    assert_eq!(lags.condition(), Condition::Well, "it is told, and may be of what was written long ago");
     is(|status| status.devices[1].slow_to_answer_millis = Some(3_000), Condition::Attention);
     is(|status| status.oddities.push("/srv/d1 was cut short".into()), Condition::Attention);
     is(|status| status.fault = Some("no member takes writes".into()), Condition::Unavailable);
