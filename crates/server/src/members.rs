@@ -56,16 +56,7 @@ impl<A: Served> Home<A> {
         work: impl AsyncFnOnce(&[DeviceInfo]) -> Result<T, RequestError>,
     ) -> Result<T, RequestError> {
         let mut devices = Vec::new();
-        let mut opened = Ok(());
-        for path in paths {
-            match self.device(path).await {
-                Ok(device) => devices.push(device),
-                Err(error) => {
-                    opened = Err(error);
-                    break;
-                }
-            }
-        }
+        let opened = self.open_each(paths, &mut devices).await;
         let engaged = || devices.iter().map(|device| device.ix);
         self.devices.engaged.borrow_mut().extend(engaged());
         let done = match opened {
@@ -83,6 +74,14 @@ impl<A: Served> Home<A> {
             }
         }
         done
+    }
+
+    /// The devices at these paths, in order, up to the first that is not to be had.
+    async fn open_each(&self, paths: &[String], into: &mut Vec<DeviceInfo>) -> Result<(), RequestError> {
+        for path in paths {
+            into.push(self.device(path).await?);
+        }
+        Ok(())
     }
 
     /// Closes a device, unless it is the array's; says whether nothing is left to do.
