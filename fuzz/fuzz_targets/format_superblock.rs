@@ -3,7 +3,7 @@
 
 use cygnus_format::superblock::SUPERBLOCK_MAGIC;
 use cygnus_format::{
-    ArrayState, CheckpointRoot, Extent, FORMAT_VERSION, Geometry, GroupDesc, GroupState, Holdings, MemberDesc,
+    ArrayState, CheckpointRoot, Extent, FORMAT_VERSION, Geometry, GroupDesc, GroupState, Holdings, Losses, MemberDesc,
     MemberErrors, MemberState, PolicyValue, Raid, RootSegment, RootUse, SUPERBLOCK_SLOT, SpareDesc, Superblock,
     VolumeDesc, crc32c, probe_with_tail,
 };
@@ -94,6 +94,7 @@ fn good() -> Superblock {
         volumes: vec![volume(0, "vol0"), volume(1, "vol1")],
         next_volume_id: 2,
         last_scrub_unix: 0,
+        losses: Losses::default(),
         roots: [Some(root(2)), Some(root(1))],
         in_place: None,
     };

@@ -30,6 +30,16 @@ impl ScrubStatus {
     }
 }
 
+/// Blocks that no combination of members yields, as far as is known. They are lost until they are written anew or discarded,
+/// and known to be until a scrub that gets to the end does not find them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LossStatus {
+    /// 4 KiB blocks that the last whole scrub found.
+    pub found_blocks: u64,
+    /// Times since that scrub began that a block was asked for, by a client or a rebuild, and could not be had.
+    pub failed_reads: u64,
+}
+
 /// What a scrub found and did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScrubReport {

@@ -9,7 +9,7 @@ pub use crate::device_status::{
 };
 use crate::media::{Media, MediumName};
 use crate::paging::Pages;
-use crate::scrub::ScrubStatus;
+use crate::scrub::{LossStatus, ScrubStatus};
 use crate::shortage::ShortageStatus;
 use cygnus_types::{Acknowledged, ByteSize, Uuid, VolumeId};
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,9 @@ pub struct ArrayStatus {
     /// Blocks mended or lost since the array was opened; absent while it is stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repairs: Option<RepairCounters>,
+    /// Blocks known to be beyond redundancy, from before the last stop too.
+    #[serde(default)]
+    pub losses: LossStatus,
     /// What is done about slow members; absent while the array is stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience: Option<Patience>,
@@ -170,6 +173,7 @@ impl ArrayStatus {
             writes: None,
             clean: false,
             repairs: None,
+            losses: LossStatus::default(),
             patience: None,
             fault: None,
             clogged_segments: None,
@@ -205,7 +209,7 @@ impl ArrayStatus {
             ArrayState::Suspended | ArrayState::ReadOnly | ArrayState::Failed => Condition::Unavailable,
         };
         let lost = self.scrub.report.as_ref().is_some_and(|report| report.lost > 0)
-            || self.repairs.is_some_and(|repairs| repairs.unreadable > 0)
+            || self.losses != LossStatus::default()
             || self.volumes.iter().any(VolumeStatus::lacks_something);
         let by_findings = if lost || self.fault.is_some() || self.clogged_segments.is_some() {
             Condition::Unavailable

@@ -78,6 +78,8 @@ pub(crate) struct Totals {
     pub repaired: AtomicU64,
     pub reconstructed: AtomicU64,
     pub unreadable: AtomicU64,
+    /// Of these, blocks that are beyond redundancy for what is known, not for what was given up.
+    pub lost: AtomicU64,
     /// Blocks of late reads that were asked of the other columns too.
     pub hedged: AtomicU64,
     /// Blocks asked of the other columns at once, because their member is slow.
@@ -97,6 +99,14 @@ pub(crate) struct Totals {
     /// Groups emptied as a whole, and those of which that was given up.
     pub evacuations: AtomicU64,
     pub evacuations_given_up: AtomicU64,
+}
+
+impl Totals {
+    /// Counts blocks that were asked for and are beyond redundancy.
+    pub(crate) fn count_lost(&self, blocks: u64) {
+        count(&self.unreadable, blocks);
+        count(&self.lost, blocks);
+    }
 }
 
 pub(crate) fn count(counter: &AtomicU64, by: u64) {

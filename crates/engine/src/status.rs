@@ -1,6 +1,6 @@
 //! What an array says of itself.
 
-use cygnus_format::{GroupState, MemberErrors, MemberState, Raid, SpareDesc};
+use cygnus_format::{GroupState, Losses, MemberErrors, MemberState, Raid, SpareDesc};
 use cygnus_policy::{Streams, Suspicion, UntilFull, Victim};
 use cygnus_runtime::{Capabilities, ZoneCounts};
 use cygnus_types::{
@@ -70,6 +70,8 @@ pub struct ArrayStatus {
     pub session: u64,
     /// End of the last whole scrub in seconds since 1970 UTC, 0 if there never was one.
     pub last_scrub_unix: u64,
+    /// Blocks known to be beyond redundancy.
+    pub losses: Losses,
     /// For whom it waits, if it is suspended.
     pub suspended: Option<Suspended>,
     /// For how long it has been so.
@@ -413,7 +415,9 @@ impl<'a> Overview<'a> {
     pub(crate) fn status(&self) -> ArrayStatus {
         Suspicions::of(self.reactor).note_health();
         let shared = &self.reactor.shared;
-        let state = self.reactor.home().state.borrow();
+        let home = self.reactor.home();
+        let losses = home.scrubs.note_losses(&mut home.state.borrow_mut().losses, &shared.totals);
+        let state = home.state.borrow();
         let geometry = shared.layout.geometry();
         let blocks = |n: u64| ByteSize(n * BLOCK as u64);
         let members: Vec<_> = state.members().enumerate().map(|(ix, desc)| self.member_status(ix, desc)).collect();
@@ -456,6 +460,7 @@ impl<'a> Overview<'a> {
             pressure_ns: shared.admission.delay().max(shared.admission.interval()).0,
             session: shared.session,
             last_scrub_unix: state.last_scrub_unix,
+            losses,
             groups: (0..shared.layout.groups()).map(|g| self.group_status(g)).collect(),
             members,
             volumes: shared

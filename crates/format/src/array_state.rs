@@ -40,6 +40,8 @@ pub struct ArrayState {
     pub next_volume_id: u32,
     /// When the last scrub that got to the end did so: seconds since 1970 UTC, 0 if none ever did.
     pub last_scrub_unix: u64,
+    /// Blocks that no combination of members yields, as far as is known.
+    pub losses: Losses,
     /// Stripes from this sequence on are in segments that were not given back since, as far as no checkpoint covers them: a
     /// recovery must find each that was durable.
     pub counted_from: u64,
@@ -48,6 +50,16 @@ pub struct ArrayState {
     /// Set if the array updates in place instead of writing a log; then the preset names the RAID level, a segment is a
     /// region of the write-intent log, and there are no checkpoints.
     pub in_place: Option<InPlace>,
+}
+
+/// Blocks of volumes that are beyond redundancy, as far as is known. A scrub that gets to the end counts anew: what was written
+/// anew or discarded is lost no more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Blocks that the last whole scrub found.
+    pub found: u64,
+    /// Times since that scrub began that a block was asked for, by a client or a rebuild, and could not be had.
+    pub asked: u64,
 }
 
 /// What only arrays that update in place have.

@@ -38,6 +38,7 @@ pub mod packed;
 pub mod probe;
 pub mod protection;
 pub mod raid;
+mod raw_superblock;
 pub mod slots;
 pub mod standing;
 pub mod stripe;
@@ -48,8 +49,8 @@ mod doc_check;
 
 pub use array_state::{
     ArrayState, CONVERTS_INSIDE, CheckpointRoot, DESCRIBED_BESIDE, GroupDesc, GroupState, Holdings, InPlace,
-    InvalidState, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RAID_ON, RootSegment, RootUse,
-    SpareDesc, VolumeDesc, valid_name,
+    InvalidState, Losses, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RAID_ON, RootSegment,
+    RootUse, SpareDesc, VolumeDesc, valid_name,
 };
 pub use backup::{BACKUP_MAGIC, BESIDE_BLOCK, Backup, BackupError, Holds, MOST_RECORDS};
 pub use checkpoint::{MapEntry, MapPage, MapPageError, UnverifiedMapPage};

@@ -1,6 +1,7 @@
 use super::*;
 use crate::SPARE;
 use crate::array_state::tests::any_state;
+use crate::constants::{MAX_CHECKPOINT_SEGMENTS, MAX_POLICIES, MAX_POLICY_NAME, MAX_VOLUME_NAME, MAX_VOLUMES};
 use cygnus_types::{Acknowledged, Constraint, Medium, Paging, Tiers};
 use proptest::prelude::*;
 

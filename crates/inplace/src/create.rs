@@ -4,7 +4,8 @@ use cygnus_engine::{
     ArrayError, Work, describe_members, random_uuid, refuse_in_order, refuse_used, segments_on, write_first_on_all,
 };
 use cygnus_format::{
-    ArrayState, DATA_START, Geometry, GroupState, INTENT_OFFSET, INTENT_REGIONS, InPlace, IntentBlock, MAX_SEGMENTS,
+    ArrayState, DATA_START, Geometry, GroupState, INTENT_OFFSET, INTENT_REGIONS, InPlace, IntentBlock, Losses,
+    MAX_SEGMENTS,
 };
 use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, ByteSize, Medium, Uuid};
@@ -125,6 +126,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         volumes: Vec::new(),
         next_volume_id: 1,
         last_scrub_unix: 0,
+        losses: Losses::default(),
         counted_from: 0,
         roots: [None, None],
         in_place: Some(InPlace { blank_from_mib: if options.blank { 0 } else { (blocks * BLOCK as u64) >> 20 } }),

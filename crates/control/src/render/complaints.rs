@@ -19,14 +19,8 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     sentences.extend(status.devices.iter().filter_map(|device| errors_sentence(&status.name, device)));
     sentences.extend(status.devices.iter().filter_map(owing_sentence));
     sentences.extend(status.devices.iter().flat_map(slow_sentences));
-    sentences.extend(status.scrub.report.as_ref().and_then(|report| report.loss()).map(|loss| format!("{loss}.")));
     sentences.extend(status.missed_spares().map(|spare| missed_sentence(&status.name, spare)));
-    if let Some(repairs) = status.repairs.filter(|repairs| repairs.unreadable > 0) {
-        sentences.push(format!(
-            "{} could not be read in any way: restore from a copy by writing anew.",
-            counted(repairs.unreadable, "block")
-        ));
-    }
+    sentences.extend(loss_sentences(status));
     sentences.extend(status.suspended.as_ref().map(suspended_sentence));
     sentences.extend(status.shortage.as_ref().map(ShortageStatus::sentence));
     if let Some(segments) = status.clogged_segments {
@@ -40,6 +34,27 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
         sentences.push(format!("It takes no writes any more: {fault}"));
     }
     sentences
+}
+
+/// What is known to be lost. The last scrub of this session lists what it found; of one before, only the number is known.
+fn loss_sentences(status: &ArrayStatus) -> Vec<String> {
+    let (array, losses) = (&status.name, status.losses);
+    let listed = status.scrub.report.as_ref().and_then(|report| report.loss()).map(|loss| format!("{loss}."));
+    let found = (listed.is_none() && losses.found_blocks > 0).then(|| {
+        format!(
+            "The last whole scrub found {} beyond redundancy: 'cygnus array scrub {array}' lists what is so still. Restore \
+             from a copy by writing anew, or discard.",
+            counted(losses.found_blocks, "block")
+        )
+    });
+    let asked = (losses.failed_reads > 0).then(|| {
+        format!(
+            "A block was asked for and could not be read in any way, {}: 'cygnus array scrub {array}' lists what is lost. \
+             Restore from a copy by writing anew, or discard; the next whole scrub ends this message.",
+            counted(losses.failed_reads, "time")
+        )
+    });
+    [listed, found, asked].into_iter().flatten().collect()
 }
 
 fn missed_sentence(array: &str, spare: &SpareStatus) -> String {

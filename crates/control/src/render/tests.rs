@@ -4,7 +4,7 @@ use super::*;
 use crate::ack::Ack;
 use crate::media::{HybridOn, Media, MediumName};
 use crate::paging::Pages;
-use crate::scrub::ScrubStatus;
+use crate::scrub::{LossStatus, ScrubStatus};
 use crate::shortage::ShortageStatus;
 use crate::status::*;
 use cygnus_types::{Acknowledged, Medium, Tiers};
@@ -85,6 +85,7 @@ fn tank(missing: &[u32]) -> ArrayStatus {
         }),
         clean: true,
         repairs: None,
+        losses: LossStatus::default(),
         patience: None,
         fault: None,
         clogged_segments: None,
@@ -321,9 +322,10 @@ fn errors_of_an_online_device_are_told() {
     let mut status = tank(&[]);
     status.devices[2].io = DeviceCounters { checksum_errors: 3, ..Default::default() };
     status.repairs = Some(RepairCounters { reconstructed: 3, repaired: 2, unreadable: 1 });
+    status.losses = LossStatus { found_blocks: 0, failed_reads: 1 };
     assert_eq!(complaints(&status).len(), 2);
     assert!(array(&status, Paint::Plain).contains("3 blocks read by way of parity, 2 written anew"));
-    assert!(complaints(&status)[1].starts_with("1 block could not be read"));
+    assert!(complaints(&status)[1].starts_with("A block was asked for and could not be read in any way, 1 time: "));
     assert!(complaints(&status)[0].starts_with("/srv/d2: 0 failed I/Os, 3 blocks were not what had been written"));
 }
 
@@ -528,10 +530,8 @@ fn what_a_status_comes_to() {
         |status| status.repairs = Some(RepairCounters { reconstructed: 9, repaired: 9, unreadable: 0 }),
         Condition::Well,
     );
-    is(
-        |status| status.repairs = Some(RepairCounters { reconstructed: 9, repaired: 8, unreadable: 1 }),
-        Condition::Unavailable,
-    );
+    is(|status| status.losses = LossStatus { found_blocks: 0, failed_reads: 1 }, Condition::Unavailable);
+    is(|status| status.losses = LossStatus { found_blocks: 1, failed_reads: 0 }, Condition::Unavailable);
 }
 
 #[test]

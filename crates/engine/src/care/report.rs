@@ -2,8 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
+use cygnus_format::Losses;
 use cygnus_runtime::Event;
 use cygnus_types::{Lba, Nanos};
+
+use crate::counters::{Totals, read};
 
 /// A block that no combination of devices yields.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,4 +69,15 @@ pub(crate) struct Scrubs {
     pub report: RefCell<Option<ScrubReport>>,
     /// Notified when one has ended.
     pub ended: Event,
+    /// How many of the blocks counted as lost in this session the array's state has.
+    pub noted: Cell<u64>,
+}
+
+impl Scrubs {
+    /// Adds to what is known of losses those counted since this was last called, and returns all.
+    pub(crate) fn note_losses(&self, losses: &mut Losses, totals: &Totals) -> Losses {
+        let counted = read(&totals.lost);
+        losses.asked = losses.asked.saturating_add(counted - self.noted.replace(counted));
+        *losses
+    }
 }

@@ -195,7 +195,7 @@ impl Restorer {
         };
         let lost = wrong.iter().filter(|at| is_current(at)).count();
         if lost > 0 {
-            count(&self.reactor.shared.totals.unreadable, lost as u64);
+            self.reactor.shared.totals.count_lost(lost as u64);
             let (group, segment) = (stripe.common.group, stripe.common.segment);
             let lost = counted(lost, "block is").or("blocks are");
             let text = format!("{group} {segment}: {lost} beyond redundancy and could not be restored");

@@ -7,7 +7,7 @@
 //! Nothing is mended in place. A stripe in which anything is wrong protects its blocks no more, or less than it should,
 //! so its current blocks are rebuilt and written anew elsewhere; then nobody misses it. Damage in a checkpoint is mended by
 //! taking others, damage in a superblock by writing them again. Blocks beyond redundancy are listed, by volume and
-//! address. They are not remembered: each reading finds them again, and so does the next scrub. Those that were given up by
+//! address. Only their number is remembered: each reading finds them again, and so does the next scrub. Those that were given up by
 //! force, as the maps say, are listed with them.
 //!
 //! Members are filled first: until then, what a member will have in a moment would count as lost. One that comes online
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use cygnus_format::{SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for};
+use cygnus_format::{Losses, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, Superblock, copies_for};
 use cygnus_types::{Lba, MemberIx, Nanos};
 
 use crate::care::report::{LostBlock, ScrubReport};
@@ -53,6 +53,8 @@ pub(crate) struct Scrub {
     reactor: Rc<Reactor>,
     job: Job,
     begun: Nanos,
+    /// What was known of losses then.
+    losses_before: Losses,
     report: ScrubReport,
     /// How blocks are moved.
     moving: Moving,
@@ -77,6 +79,7 @@ impl Scrub {
             reactor: reactor.clone(),
             job,
             begun: reactor.rt.now(),
+            losses_before: home.scrubs.note_losses(&mut home.state.borrow_mut().losses, &reactor.shared.totals),
             report,
             moving: Moving::mending(),
             checkpoint_damaged: false,
@@ -268,8 +271,17 @@ impl Scrub {
             }
         }
         let took = reactor.rt.now().since(self.begun);
-        reactor.home().state.borrow_mut().last_scrub_unix = self.report.started_unix + took.0 / 1_000_000_000;
+        self.record(self.report.started_unix + took.0 / 1_000_000_000);
         Committer::of(reactor).commit_state().await
+    }
+
+    /// Has the next superblocks say that the scrub ended at this time, and what it knows to be lost.
+    fn record(&self, ended_unix: u64) {
+        let home = self.reactor.home();
+        let mut state = home.state.borrow_mut();
+        let known = home.scrubs.note_losses(&mut state.losses, &self.reactor.shared.totals);
+        state.losses = Losses { found: self.report.lost, asked: known.asked - self.losses_before.asked };
+        state.last_scrub_unix = ended_unix;
     }
 
     /// Segments that hold anything needed, in the order of the devices.

@@ -80,6 +80,7 @@ impl Committer {
         let membership = self.reactor.shared.membership();
         self.note_departures();
         self.note_errors();
+        self.note_losses();
         self.write_superblocks().await?;
         if !self.is_on_record() {
             // A member in trouble leaves, or is back one day. One that was let in during this round gets the next.
@@ -174,6 +175,11 @@ impl Committer {
         for ((ix, desc), shared) in (0..).zip(members).zip(self.reactor.shared.members.iter()) {
             desc.errors = shared.errors(self.reactor.turned_slow(MemberIx(ix)));
         }
+    }
+
+    fn note_losses(&self) {
+        let home = self.reactor.home();
+        home.scrubs.note_losses(&mut home.state.borrow_mut().losses, &self.reactor.shared.totals);
     }
 
     async fn write_superblocks(&self) -> Result<(), Fault> {

@@ -281,7 +281,7 @@ fn append_restored(
 fn unreadable(reactor: &Reactor, volume: &VolumeState, lba: Lba, place: &Place) -> VolumeError {
     let shared = &reactor.shared;
     let state = shared.member(place.group, place.column).1;
-    count(&shared.totals.unreadable, 1);
+    shared.totals.count_lost(1);
     count(&state.counters.unrepairable, 1);
     let (name, offset) = (state.name(), shared.layout.geometry().device_offset(place.segment.0, place.row));
     let text = format!(

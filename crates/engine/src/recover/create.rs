@@ -2,7 +2,7 @@
 
 use cygnus_format::{
     ArrayState, CONVERTS_INSIDE, DATA_START, DESCRIBED_BESIDE, Geometry, GeometryError, GroupDesc, GroupState,
-    Holdings, MAX_SEGMENTS, MAX_STRIPE_ROWS, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue,
+    Holdings, Losses, MAX_SEGMENTS, MAX_STRIPE_ROWS, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue,
     RAID_ON, Raid, Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
@@ -292,6 +292,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         volumes: Vec::new(),
         next_volume_id: 1,
         last_scrub_unix: 0,
+        losses: Losses::default(),
         counted_from: 0,
         roots: [None, None],
         in_place: None,

@@ -24,6 +24,16 @@ fn scrub(sample: &Sample) -> (ScrubReport, Vec<ErrorCounts>) {
     })
 }
 
+/// What the array remembers of losses after a clean stop.
+fn losses(sample: &Sample) -> (u64, u64) {
+    session(&sample.world, &sample.disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        let losses = array.status().losses;
+        array.close().await.unwrap();
+        (losses.found, losses.asked)
+    })
+}
+
 fn is_consistent(sample: &Sample) -> bool {
     sample.run_check(&sample.disks).is_consistent()
 }
@@ -152,6 +162,7 @@ fn what_is_beyond_redundancy_is_listed_and_nothing_else_suffers() {
     let lost = LostBlock { volume: "v".into(), lba: Lba(42) };
     assert_eq!((report.lost, report.lost_blocks), (1, vec![lost]));
     assert_eq!(counts[usize::from(spot.column)].unrepairable, 1);
+    assert_eq!(losses(&sample), (1, 0));
     let after = sample.run_check(&sample.disks);
     let left: Vec<_> = after.findings.iter().filter(|f| f.is_damage()).map(|f| (f.kind, f.lba)).collect();
     assert!(left.contains(&(FindingKind::Lost, Some(Lba(42)))), "{left:?}");
@@ -172,11 +183,17 @@ fn what_is_beyond_redundancy_is_listed_and_nothing_else_suffers() {
             told.len() == 1 && told[0].contains(&format!("lba 42 of volume v cannot be read from {name} at byte")),
             "{told:?}"
         );
-        // Written anew it is whole again, and so is the array.
-        put(&rt, &volume, 42, 4242).await.unwrap();
+        array.close().await.unwrap();
+    });
+    assert_eq!(losses(&sample), (1, 1), "what a client was refused is remembered too");
+    // Written anew it is whole again, and so is the array, which the next scrub knows.
+    session(&sample.world, &sample.disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &options()).await.unwrap();
+        put(&rt, &array.volume("v").unwrap(), 42, 4242).await.unwrap();
         assert_eq!(array.scrub(0).await.lost, 0);
         array.close().await.unwrap();
     });
+    assert_eq!(losses(&sample), (0, 0));
     assert!(is_consistent(&sample));
 }
 

@@ -4,8 +4,8 @@ use super::*;
 use crate::scratch::Scratch;
 use crate::state::MemberRecord;
 use cygnus_format::{
-    ArrayState, DATA_START, Extent, Geometry, GroupDesc, GroupState, Holdings, MemberDesc, MemberErrors, MemberState,
-    SUPERBLOCK_OFFSETS, copies_for,
+    ArrayState, DATA_START, Extent, Geometry, GroupDesc, GroupState, Holdings, Losses, MemberDesc, MemberErrors,
+    MemberState, SUPERBLOCK_OFFSETS, copies_for,
 };
 use cygnus_types::{Medium, MemberIx};
 use std::fs::File;
@@ -51,6 +51,7 @@ fn state(name: &str, array: u64) -> ArrayState {
         volumes: Vec::new(),
         next_volume_id: 1,
         last_scrub_unix: 0,
+        losses: Losses::default(),
         counted_from: 0,
         roots: [None, None],
         in_place: None,

@@ -1,6 +1,6 @@
 //! Log-structured arrays that are served.
 
-use super::{Serving, by_name, capabilities, device_state, lifetime, millis, scrubs, state, suspended, zones};
+use super::{Serving, by_name, capabilities, device_state, lifetime, losses, millis, scrubs, state, suspended, zones};
 use cygnus_control::media::MediumName;
 use cygnus_control::paging::Pages;
 use cygnus_control::shortage::ShortageStatus;
@@ -59,6 +59,7 @@ pub fn status(
             repaired: engine.traffic.repaired,
             unreadable: engine.traffic.unreadable,
         }),
+        losses: losses(engine.losses),
         patience: Some(Patience {
             hung_after_millis: millis(engine.hung_after),
             hedged: engine.traffic.hedged,

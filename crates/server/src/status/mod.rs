@@ -5,7 +5,7 @@ pub(crate) mod in_place;
 pub(crate) mod log_structured;
 pub mod stopped;
 
-use cygnus_control::scrub::{LostBlock, ScrubReport, ScrubStatus};
+use cygnus_control::scrub::{LossStatus, LostBlock, ScrubReport, ScrubStatus};
 use cygnus_control::status::{
     AddedGroup, ArrayState, ArrayStatus, ClientsStatus, DeviceCapabilities, DeviceRates, DeviceState, DeviceStatus,
     DeviceZones, Growth, JobState, JobStatus, LifetimeErrors, MemoryStatus, SuspendedStatus, VolumeStatus,
@@ -152,6 +152,11 @@ pub fn growth(added: &cygnus_engine::Added, now: &cygnus_engine::ArrayStatus) ->
 /// What a member's superblock remembers of its errors.
 fn lifetime(errors: cygnus_format::MemberErrors) -> LifetimeErrors {
     LifetimeErrors { read: errors.read, wrong: errors.wrong, slow: errors.slow }
+}
+
+/// What is known to be beyond redundancy.
+fn losses(known: cygnus_format::Losses) -> LossStatus {
+    LossStatus { found_blocks: known.found, failed_reads: known.asked }
 }
 
 /// The scrubs: when the last whole one ended, in seconds since 1970 (0: never), and what the last one found.

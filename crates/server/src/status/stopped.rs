@@ -1,6 +1,6 @@
 //! What superblocks tell of an array that is not served, or not by a server that can be asked.
 
-use super::{by_name, lifetime, remembered, scrubs};
+use super::{by_name, lifetime, losses, remembered, scrubs};
 use cygnus_control::media::MediumName;
 use cygnus_control::paging::Pages;
 use cygnus_control::status::{
@@ -42,6 +42,7 @@ pub fn status(assembly: &Assembly, record: &ArrayRecord) -> ArrayStatus {
         capacity_bytes: usable_bytes(state).ok().map(|usable| usable.0),
         live_bytes: live_bytes(state),
         clean: state.clean,
+        losses: losses(state.losses),
         oddities,
         groups,
         devices,
