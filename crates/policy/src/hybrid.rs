@@ -36,6 +36,13 @@ impl Default for HybridRule {
     }
 }
 
+impl HybridRule {
+    /// The share of flash, in 256ths, from which on volumes that are bound to it have cold blocks leave: half of what is left for them is taken.
+    pub fn scarce_from(&self) -> u64 {
+        self.full_from.midpoint(256)
+    }
+}
+
 const COUNT_BITS: u32 = 24;
 const MOST: u32 = (1 << COUNT_BITS) - 1;
 

@@ -1,5 +1,5 @@
 //! Blocks of ranges that are not hot leave the faster of their volume's media for the slower one: with cleaning, which moves them anyway,
-//! and when so much of the faster one is taken that nothing hot is let in any more. Then a hand goes round the volumes that have what is hot
+//! and when so much of the faster one is taken that nothing hot is let in any more, or that volumes bound to it find little (`room`). Then a hand goes round the volumes that have what is hot
 //! there, and sends away what it finds cold. Where it has come round and has not found enough, temperatures are halved: what is read least
 //! is cold next.
 

@@ -6,4 +6,5 @@
 
 pub(crate) mod demote;
 pub(crate) mod promote;
+pub(crate) mod room;
 pub(crate) mod temperatures;

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use cygnus_types::{Lba, Medium};
 
 use crate::counters::count;
+use crate::hybrid::room;
 use crate::hybrid::temperatures::Temperatures;
-use crate::peers::ToHome;
 use crate::reactor::Reactor;
 use crate::read::delivered::Delivered;
 use crate::volume_state::VolumeState;
@@ -59,20 +59,9 @@ impl<'a> Promoter<'a> {
             }
             if !self.has_room() || self.promote(blocks, &piece) == Appended::NoRoom {
                 count(&shared.totals.not_promoted, 1);
-                self.asks_for_room();
+                room::is_lacking(self.reactor, self.to);
                 return;
             }
-        }
-    }
-
-    fn asks_for_room(&self) {
-        let reactor = self.reactor;
-        if self.temperatures.lacks_room(self.to) {
-            return;
-        }
-        match reactor.is_home() {
-            true => reactor.home().fast_is_full.notify(),
-            false => reactor.peers.tell_home(&reactor.rt, ToHome::FastIsFull),
         }
     }
 

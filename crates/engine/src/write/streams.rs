@@ -10,6 +10,7 @@ use cygnus_types::{ByteSize, Constraint, Lba, Medium};
 
 use crate::counters::{count, read};
 use crate::error::VolumeError;
+use crate::hybrid::room;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::space::held::Held;
@@ -88,7 +89,8 @@ pub(crate) fn is_room(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks:
 }
 
 /// What a client is told who writes a block for which there is none.
-pub(crate) fn no_space(reactor: &Reactor, volume: &VolumeState) -> VolumeError {
+pub(crate) fn no_space(reactor: &Rc<Reactor>, volume: &VolumeState) -> VolumeError {
+    room::is_wanted_by(reactor, volume);
     let held = &reactor.shared.held;
     match volume.constraint.medium() {
         None => VolumeError::NoSpace { usable: ByteSize::of_blocks(held.usable()) },
@@ -198,7 +200,8 @@ pub(crate) fn lanes_of_discards(reactor: &Reactor, volume: &VolumeState) -> impl
 
 /// Notes what a client has written to a lane.
 #[inline]
-pub(crate) fn note(reactor: &Reactor, volume: &VolumeState, lba: Lba, blocks: u64, lane: Lane) {
+pub(crate) fn note(reactor: &Rc<Reactor>, volume: &VolumeState, lba: Lba, blocks: u64, lane: Lane) {
+    room::is_wanted_by(reactor, volume);
     // A hard constraint is never left.
     if volume.constraint.medium().is_some_and(|medium| lane.medium() != Some(medium)) {
         count(&reactor.shared.totals.fell_back, blocks);

@@ -202,6 +202,37 @@ fn who_is_bound_to_flash_finds_room_there() {
     assert_clean(&world, &disks);
 }
 
+/// Nothing hot is let in any more, so nothing but who is bound to flash has a use for its room.
+#[test]
+fn who_is_bound_to_flash_has_what_is_cold_sent_away() {
+    let world = World::new(4);
+    let disks = add_disks(&world, 6);
+    session(&world, &disks, |rt, devices| async move {
+        let rule = HybridRule { half_life: Nanos::secs(3600), cools_after: Nanos::secs(2), ..HybridRule::default() };
+        let (array, volume) = make(&rt, &devices, rule).await;
+        let only = VolumeOptions { constraint: Constraint::Only(Medium::Flash), ..VolumeOptions::default() };
+        let bound = array.create_volume_with("bound", ByteSize(64 * MIB), only, 0).await.unwrap();
+        for _ in 0..3 {
+            see(&rt, &volume, 0..SIZE).await;
+        }
+        let [promoted, _] = spread(&array, "v", SIZE).await;
+        let usable = array.status().media[0].usable.blocks();
+        // More than there is room for beside what was promoted: refused at first, and taken once that has left.
+        for at in 0..usable - promoted / 2 {
+            let data = rt.alloc(4096);
+            let mut tries = 0;
+            while let Err(why) = bound.write(at * 4096, data.full()).await {
+                assert!(matches!(why, VolumeError::NoSpaceOn { .. }) && tries < 100, "block {at}: {why}");
+                tries += 1;
+                rt.sleep(Nanos::secs(1)).await;
+            }
+        }
+        see(&rt, &volume, 0..SIZE).await;
+        array.close().await.unwrap();
+    });
+    assert_clean(&world, &disks);
+}
+
 #[test]
 fn hybrid_takes_both_media() {
     let world = World::new(4);
