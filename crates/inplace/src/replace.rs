@@ -105,7 +105,9 @@ impl Inner {
         if !force {
             return Err(MemberError::StillOnline(device));
         }
-        let whole = |other: &usize| *other != ix && core.is_whole(*other);
+        // Who is in trouble may be back in a moment, or never.
+        let is_well = |other: usize| core.is_whole(other) && core.device(other).trouble.get().is_none();
+        let whole = |other: &usize| *other != ix && is_well(*other);
         let expendable = match core.layout.is_mirrored() {
             true => core.layout.peers(ix).any(|peer| whole(&peer)),
             false => (0..core.layout.devices()).filter(whole).count() >= core.layout.data_columns(),

@@ -5,12 +5,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use cygnus_engine::{ArrayHealth, Trouble};
+use cygnus_engine::{ArrayHealth, MemberError, Trouble};
 use cygnus_format::MemberState;
 use cygnus_inplace::{Array, Level, VolumeError};
 use cygnus_runtime::{Halt, IoErrorKind, Rng, Runtime};
 use cygnus_sim::{DiskId, World};
-use cygnus_types::{BLOCK, Nanos};
+use cygnus_types::{BLOCK, MemberIx, Nanos};
 
 use crate::oracle::{BLOCKS, Bench, Oracle, PATIENCE, load, members, redundant, versions};
 
@@ -234,6 +234,33 @@ fn requests_wait_for_as_long_as_the_operator_says_and_reads_are_served_meanwhile
             until_online(&rt, &array).await;
             volume.write(0, block.full()).await.unwrap();
             volume.flush().await.unwrap();
+            array.close().await.unwrap();
+        };
+        bench.with(|member| member < n, body).unwrap();
+        assert_eq!(bench.unfit(), (0, false));
+    }
+}
+
+/// Not even by force: those in trouble may never come back, and then it is the last one with its data.
+#[test]
+fn no_member_is_replaced_while_the_others_are_in_trouble() {
+    for (seed, level) in (375..).zip(redundant()) {
+        let n = members(level);
+        let bench = Bench::new(level, seed, n);
+        let oracle = Rc::new(RefCell::new(Oracle::new()));
+        let (world, disks) = (bench.world.clone(), bench.disks.clone());
+        let spare = bench.world.infos(&bench.disks)[n].clone();
+        let body = |rt: Runtime, array: Array| async move {
+            let volume = array.volume("v").unwrap();
+            load(&rt, &volume, &oracle, seed, 30).await;
+            volume.flush().await.unwrap();
+            array.set_suspended_for(Nanos::secs(2));
+            disks.iter().take(n).for_each(|&disk| Passing::Full.begin(&world, disk));
+            assert!(matches!(volume.write(0, rt.alloc(BLOCK).full()).await, Err(VolumeError::Suspended { .. })));
+            let refused = array.replace_member(MemberIx(0), &spare, true).await.unwrap_err();
+            assert!(matches!(refused, MemberError::LastCopy { .. }), "{}: {refused}", level.name());
+            disks.iter().for_each(|&disk| Passing::Full.end(&world, disk));
+            until_online(&rt, &array).await;
             array.close().await.unwrap();
         };
         bench.with(|member| member < n, body).unwrap();
