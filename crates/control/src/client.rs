@@ -110,10 +110,27 @@ impl Client {
 
     /// Sends a request and waits for its answer; an error answer becomes [`ClientError::Refused`].
     pub fn call(&mut self, request: &Request) -> Result<Response, ClientError> {
-        let deadline = Instant::now() + self.timeout;
+        self.call_noting(request, self.timeout, || ())
+    }
+
+    /// The same, and calls `is_slow` once if there is no answer after that time.
+    pub fn call_noting(
+        &mut self,
+        request: &Request,
+        after: Duration,
+        is_slow: impl FnOnce(),
+    ) -> Result<Response, ClientError> {
+        let begun = Instant::now();
+        let deadline = begun + self.timeout;
         self.limit_wait(deadline)?;
         self.stream.write_all(encode_request(request).as_bytes()).map_err(|source| self.io_error(source))?;
-        let line = self.read_line(deadline)?;
+        let line = match self.read_line(begun + after.min(self.timeout)) {
+            Err(ClientError::Timeout { .. }) => {
+                is_slow();
+                self.read_line(deadline)?
+            }
+            read => read?,
+        };
         match decode_response(&line) {
             Ok(Response::Error { kind, message }) => Err(ClientError::Refused { kind, message }),
             Ok(response) => Ok(response),

@@ -70,6 +70,26 @@ fn requests_are_answered_in_order_on_one_connection() {
 }
 
 #[test]
+fn who_waits_for_long_hears_of_it_once_and_still_gets_the_answer() {
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let (path, peer) = serve("slow", move |stream| {
+        wait.recv().unwrap();
+        answering(stream, |_| Response::Done);
+    });
+    let mut client = Client::connect(&path).unwrap();
+    let mut told = 0;
+    let answer = client.call_noting(&Request::Stop, Duration::from_millis(20), || {
+        told += 1;
+        release.send(()).unwrap();
+    });
+    assert_eq!((answer.unwrap(), told), (Response::Done, 1));
+    let answer = client.call_noting(&Request::Stop, TIMEOUT, || panic!("it was answered at once"));
+    assert_eq!(answer.unwrap(), Response::Done);
+    drop(client);
+    peer.join().unwrap();
+}
+
+#[test]
 fn a_silent_server_is_a_timeout() {
     let (release, wait) = std::sync::mpsc::channel::<()>();
     let (path, peer) = serve("silent", move |stream| {

@@ -25,7 +25,8 @@ impl From<VolumeError> for Neutral {
             VolumeError::Suspended { .. } => Neutral::Suspended,
             VolumeError::ReadOnly(_) => Neutral::ReadOnly,
             // The session checked the range against the size; the volume has shrunk since.
-            VolumeError::OutOfRange { .. } | VolumeError::Gone => Neutral::Gone,
+            VolumeError::OutOfRange { .. } => Neutral::OutOfRange,
+            VolumeError::Gone => Neutral::Gone,
         }
     }
 }

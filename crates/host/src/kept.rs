@@ -21,11 +21,15 @@ pub fn keepers<'a>(dirs: impl IntoIterator<Item = &'a Path>, array: Uuid) -> Vec
     all.into_iter().map(|dir| Arc::new(KeptAt::new(&dir, array)) as Arc<dyn Keeper>).collect()
 }
 
-/// Where there is something, if anywhere. Whether it is believed depends on the array's last session.
+/// What a server has left somewhere, in words that say so of it: "has left writes in" the place, or "may have", and why nobody knows.
+/// Whether it is believed depends on the array's last session.
 pub fn left_at(keepers: &[Arc<dyn Keeper>]) -> Option<String> {
-    let has_some =
-        |keeper: &&Arc<dyn Keeper>| matches!(keeper.left(), Ok(Some(file)) if file.len().is_ok_and(|len| len > 0));
-    keepers.iter().find(has_some).map(|keeper| keeper.place())
+    let some_at = |keeper: &Arc<dyn Keeper>| match keeper.left() {
+        Ok(Some(file)) if file.len().is_ok_and(|len| len > 0) => Some(format!("has left writes in {}", keeper.place())),
+        Ok(_) => None,
+        Err(why) => Some(format!("may have left writes in {} ({why})", keeper.place())),
+    };
+    keepers.iter().find_map(some_at)
 }
 
 #[cfg(test)]
@@ -50,7 +54,7 @@ mod tests {
         let file = all[0].begin().unwrap();
         assert_eq!(left_at(&all), None);
         file.write(0, b"left").unwrap();
-        assert_eq!(left_at(&all), Some(all[0].place()));
+        assert_eq!(left_at(&all), Some(format!("has left writes in {}", all[0].place())));
         all[0].end();
     }
 }

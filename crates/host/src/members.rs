@@ -287,7 +287,7 @@ impl Assembly {
         kept::keepers(self.kept_in.as_deref(), self.newest.array)
     }
 
-    /// Where a server that was killed has left writes which are not on the members yet, if it has. Of one that lives, nothing is left.
+    /// That a server which was killed has left writes that are not on the members yet, as [`kept::left_at`] says it. Of one that lives, nothing is left.
     pub fn left_in_memory(&self) -> Option<String> {
         let may_be = !self.newest.state.clean && self.holder().is_none();
         may_be.then(|| kept::left_at(&self.keepers())).flatten()

@@ -14,7 +14,8 @@ impl From<VolumeError> for Neutral {
             VolumeError::Suspended { .. } => Neutral::Suspended,
             VolumeError::ReadOnly => Neutral::ReadOnly,
             // The session checked the range against the size; the volume has shrunk since.
-            VolumeError::OutOfRange { .. } | VolumeError::Gone => Neutral::Gone,
+            VolumeError::OutOfRange { .. } => Neutral::OutOfRange,
+            VolumeError::Gone => Neutral::Gone,
         }
     }
 }

@@ -154,7 +154,7 @@ pub trait Keeper: Send + Sync {
     /// What was left, if anything was.
     ///
     /// # Errors
-    /// When there is something that cannot be had.
+    /// When there is something that cannot be had; [`io::ErrorKind::PermissionDenied`] if it is somebody else's.
     fn left(&self) -> io::Result<Option<KeptFile>>;
 
     /// An empty file. What was left is not needed any more.

@@ -1,5 +1,6 @@
 //! What a server says of itself in its log, each with its words and its weight. What the array says comes as lines of its own.
 
+use crate::memory::FewPlaces;
 use cygnus_host::links::SharedLink;
 use cygnus_host::state::StateError;
 use cygnus_target::{ListenAddress, SessionEvent};
@@ -14,6 +15,8 @@ pub enum ServerEvent<'a> {
     Oddity(&'a str),
     /// A device is used in another way than the best.
     Fallback { device: &'a str, why: &'a str },
+    /// There are fewer places for clients than were asked for, or few at all.
+    FewPlaces(FewPlaces),
     /// Data is to move out of the way of contention, and this array has no second group for it.
     NowhereToMove { array: &'a str },
     /// Members share a link, by what Linux tells.
@@ -76,7 +79,7 @@ impl ServerEvent<'_> {
             Self::ControlLost { .. } | Self::SignalTooEarly { .. } => Weight::Line,
             Self::Oddity(_) | Self::RecordingEnds { .. } | Self::AddressLost(_) => Weight::Warning,
             Self::ControlRenewed { .. } | Self::NotRemembered(_) => Weight::Warning,
-            Self::NowhereToMove { .. } | Self::OneLinkForAll(_) => Weight::Warning,
+            Self::NowhereToMove { .. } | Self::OneLinkForAll(_) | Self::FewPlaces(_) => Weight::Warning,
         }
     }
 
@@ -94,6 +97,7 @@ impl fmt::Display for ServerEvent<'_> {
         match self {
             Self::Oddity(what) => f.write_str(what),
             Self::Fallback { device, why } => write!(f, "{device}: {why}"),
+            Self::FewPlaces(few) => write!(f, "{few}"),
             Self::NowhereToMove { array } => write!(
                 f,
                 "{array} has one R-group, so --autonomics moves no data and steers no writes: there is no second group for them; \

@@ -15,7 +15,8 @@ use cygnus_control::status::{MemoryPartStatus, MemoryStatus};
 use cygnus_engine::{ArrayError, MapRule};
 use cygnus_runtime::MemoryPart;
 use cygnus_target::{Door, ServerConfig};
-use cygnus_types::ByteSize;
+use cygnus_types::{ByteSize, counted};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -59,6 +60,34 @@ fn least_network() -> u64 {
     ServerConfig::LEAST_MEMORY as u64 + LEAST_PLACES * ServerConfig::RESERVE as u64
 }
 
+/// What keeps clients out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FewPlaces {
+    /// How many places there are.
+    pub places: u64,
+    /// How many were asked for, if anybody asked.
+    pub asked: Option<u32>,
+    /// Files that this process may open, if it is for those.
+    pub files: Option<u64>,
+}
+
+impl fmt::Display for FewPlaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no more than {} can be served at a time", counted(self.places, "client"))?;
+        if let Some(asked) = self.asked {
+            write!(f, ", and not {asked} (--max-connections)")?;
+        }
+        match self.files {
+            Some(files) => write!(
+                f,
+                ": this process may open {files} files, of which {OTHER_DESCRIPTORS} are kept for members and the like: raise that limit \
+                 (ulimit -Hn, or LimitNOFILE= in a systemd unit)"
+            ),
+            None => f.write_str(": there is no memory for more: give it more with --memory"),
+        }
+    }
+}
+
 /// See the module's text.
 pub struct Memory {
     /// What all parts together may take.
@@ -68,6 +97,8 @@ pub struct Memory {
     pub shared: Arc<MemoryPart>,
     /// The connections' places.
     pub door: Arc<Door>,
+    /// Why there are fewer places than were asked for, or few at all.
+    pub few_places: Option<FewPlaces>,
     /// By reactor, the bytes of its buffers.
     buffers: Vec<AtomicU64>,
 }
@@ -101,12 +132,16 @@ impl Memory {
         let (reserve, least_shared) = (ServerConfig::RESERVE as u64, ServerConfig::LEAST_MEMORY as u64);
         let wanted = places.map_or(ServerConfig::CONNECTIONS as u64, u64::from);
         let room = (split.network / 2).min(split.network - least_shared) / reserve;
+        let asked = places;
         let places = wanted.min(room).min(descriptors.saturating_sub(OTHER_DESCRIPTORS)).max(1);
+        let is_few = places < asked.map_or(LEAST_PLACES, u64::from);
+        let few_places = is_few.then(|| FewPlaces { places, asked, files: (places < room).then_some(descriptors) });
         Ok(Self {
             all: fixed + split.network + split.map.unwrap_or(0),
             split,
             shared: Arc::new(MemoryPart::new((split.network - places * reserve) as usize)),
             door: Door::new(places as usize),
+            few_places,
             buffers: (0..reactors).map(|_| AtomicU64::new(0)).collect(),
         })
     }
@@ -262,6 +297,25 @@ mod tests {
         let group = Machine { bytes: 4 * GIB, is_group: true };
         let of_group = Memory::on(group, 20_000, None, None, 2, true).unwrap();
         assert_eq!(of_group.status(ByteSize(0), ByteSize(0)).limit_bytes, 3 * GIB);
+    }
+
+    #[test]
+    fn too_few_places_are_told_with_what_they_are_few_for() {
+        let few = |files, places| {
+            let machine = Machine { bytes: 24 * GIB, is_group: false };
+            let memory = Memory::on(machine, files, None, places, 2, true).unwrap();
+            memory.few_places.map(|few| few.to_string())
+        };
+        assert_eq!((few(20_000, None), few(20_000, Some(100)), few(600, Some(88))), (None, None, None));
+        let told = few(530, None).unwrap();
+        assert!(told.starts_with("no more than 18 clients can be"), "{told}");
+        let told = few(530, Some(100)).unwrap();
+        assert!(
+            told.contains("no more than 18 clients") && told.contains("not 100") && told.contains("530 files"),
+            "{told}"
+        );
+        let told = few(2_000_000, Some(1_000_000)).unwrap();
+        assert!(told.contains("--memory"), "{told}");
     }
 
     #[test]

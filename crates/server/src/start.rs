@@ -94,6 +94,9 @@ pub fn serve(options: Options, state: &StateDir, voice: Arc<dyn Voice>) -> Resul
         recordings: Mutex::default(),
         published: Mutex::new(vec![Published::default(); reactors]),
     };
+    if let Some(few) = plan.memory.few_places {
+        plan.log.tell(&ServerEvent::FewPlaces(few));
+    }
     let pinning = if pin { Pinning::EachOwnCore } else { Pinning::Free };
     let config = cygnus_uring::Config { reactors, pinning, ..devices::config(devices)? };
     let plan = Arc::new(plan);

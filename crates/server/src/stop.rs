@@ -4,7 +4,7 @@
 use crate::event::ServerEvent;
 use crate::plan::Plan;
 use cygnus_runtime::{Event, Runtime};
-use cygnus_uring::{Signal, Signals};
+use cygnus_uring::Signals;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl StopAsked {
 async fn hear(asked: Rc<StopAsked>, rt: Runtime, signals: Signals, plan: Arc<Plan>) {
     // An error means that the reactor is being taken down, which is a stop too.
     if let Ok(signal) = signals.next(&rt).await {
-        let signal = if signal == Signal::Interrupt { "SIGINT" } else { "SIGTERM" };
+        let signal = signal.name();
         plan.log.tell(&match asked.is_open.get() {
             true => ServerEvent::Signal(signal),
             false => ServerEvent::SignalTooEarly { signal, array: &plan.name },

@@ -149,7 +149,10 @@ pub(crate) enum Fault {
 
 impl From<VolumeError> for Fault {
     fn from(error: VolumeError) -> Self {
-        Fault::Volume(error)
+        match error {
+            VolumeError::OutOfRange => Fault::Shrunk,
+            error => Fault::Volume(error),
+        }
     }
 }
 
@@ -158,7 +161,7 @@ impl Fault {
         match self {
             Fault::Refused(refusal) => refusal.errno,
             Fault::NotFast => Errno::NotSup,
-            Fault::Shrunk => Errno::Inval,
+            Fault::Shrunk | Fault::Volume(VolumeError::OutOfRange) => Errno::Inval,
             Fault::Volume(VolumeError::Io { .. } | VolumeError::Suspended | VolumeError::Lost) => Errno::Io,
             Fault::Volume(VolumeError::NoSpace | VolumeError::MapMemory) => Errno::NoSpc,
             Fault::Volume(VolumeError::ReadOnly) => Errno::Perm,

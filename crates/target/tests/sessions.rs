@@ -82,8 +82,25 @@ fn refused_requests_keep_the_connection() {
         let status = client.start(Command::BlockStatus, 0, end - 8192, 4096, &[]).await;
         world.volume.shrink_at_next_look(MIB - 8192);
         assert_eq!(client.next().await.map(|(cookie, answer)| (cookie, error(answer))), Some((status, Errno::Inval)));
-        // A resize counts from the next request on.
+        // One that shrinks while requests are on their way to it: they are refused, and the connection goes on.
         world.volume.0.full.set(false);
+        world.volume.0.slow.set(true);
+        world.volume.0.shut.set(true);
+        world.volume.0.writes_wait.set(true);
+        let read = client.start(Command::Read, 0, 65536, 4096, &[]).await;
+        let write = client.start(Command::Write, 0, 65536, 4096, &[7; 4096]).await;
+        world.rt.sleep(Nanos::millis(1)).await;
+        world.volume.resize(65536);
+        world.volume.open_gate();
+        let mut refused =
+            [client.next().await.unwrap(), client.next().await.unwrap()].map(|(of, why)| (of, error(why)));
+        refused.sort_by_key(|&(of, _)| of);
+        assert_eq!(refused, [(read, Errno::Inval), (write, Errno::Inval)]);
+        world.volume.0.slow.set(false);
+        world.volume.0.bad.set(None);
+        assert!(matches!(client.read(0, 4096).await, Answer::Data(_)), "the rest is answered");
+        world.volume.resize(MIB);
+        // A resize counts from the next request on.
         world.volume.resize(2 * MIB);
         assert_eq!(client.write(end, b"more", 0).await, Answer::Done);
     });

@@ -1,8 +1,9 @@
 //! Where a process that is killed leaves what it had in memory: a file of the array's own in a file system that lies in memory.
 //!
 //! Such a file system is emptied when the machine goes down, so what is found there is as the killed process left it. On any
-//! other, parts of the file could be there and parts not. A file that another user could have made or changed is not touched:
-//! what lies in it would become the volumes' data.
+//! other, parts of the file could be there and parts not. A file that another user could have made or changed is not believed:
+//! what lies in it would become the volumes' data. But the array's server may have been that user's, and then it is all that is left
+//! of what was acknowledged: so it is refused, in words, and not passed over.
 //!
 //! A server has its file locked as long as it lives: a copy of the array that is served beside it has the same identity, and would take
 //! what is in use for what was left.
@@ -92,12 +93,30 @@ fn make_way(path: &Path) -> io::Result<()> {
     }
 }
 
+fn this_user() -> u32 {
+    // SAFETY: the call takes nothing, cannot fail, and returns a number.
+    unsafe { libc::geteuid() }
+}
+
 /// Whether nobody but this user could have put it there.
 fn is_ours(file: &File) -> io::Result<bool> {
     let metadata = file.metadata()?;
-    // SAFETY: the call takes nothing, cannot fail, and returns a number.
-    let user = unsafe { libc::geteuid() };
-    Ok(metadata.is_file() && metadata.uid() == user && metadata.mode() & 0o077 == 0)
+    Ok(metadata.is_file() && metadata.uid() == this_user() && metadata.mode() & 0o077 == 0)
+}
+
+/// Why a file is not believed that somebody else could have made or changed.
+fn not_ours(metadata: &fs::Metadata) -> io::Error {
+    let (owner, user, mode) = (metadata.uid(), this_user(), metadata.mode() & 0o777);
+    let why = match owner == user {
+        true => format!(
+            "others may use it (mode {mode:o}), so what lies in it is not believed: if nobody has changed it, chmod 600"
+        ),
+        false => format!(
+            "it belongs to user {owner}, and this is user {user}: open the array as the user whose server was killed, or remove \
+             the file if that server did not make it"
+        ),
+    };
+    io::Error::new(ErrorKind::PermissionDenied, why)
 }
 
 /// How long to wait for a process that is about to let go of it: it has been killed, and the kernel is not done with it.
@@ -134,16 +153,19 @@ fn lies_in_memory(file: &File) -> io::Result<bool> {
 impl Keeper for KeptAt {
     fn left(&self) -> io::Result<Option<KeptFile>> {
         match Self::options().open(&self.path) {
-            Ok(file) if is_ours(&file)? && lies_in_memory(&file)? => {
+            Ok(file) if !(file.metadata()?.is_file() && lies_in_memory(&file)?) => Ok(None),
+            Ok(file) if is_ours(&file)? => {
                 refuse_in_use(&file, PATIENCE)?;
                 Ok(Some(KeptFile::new(file)))
             }
-            Ok(_) => Ok(None),
+            Ok(file) => Err(not_ours(&file.metadata()?)),
             // Where no file can be, none is left.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(error) if error.raw_os_error() == Some(libc::ELOOP) => Ok(None),
-            // Another user's: it is no business of ours.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => match fs::symlink_metadata(&self.path) {
+                Ok(metadata) => Err(not_ours(&metadata)),
+                Err(_) => Err(error),
+            },
             Err(error) => Err(error),
         }
     }
@@ -252,7 +274,8 @@ mod tests {
         let kept = scratch.kept();
         kept.begin().unwrap().write(0, b"left").unwrap();
         fs::set_permissions(&kept.path, fs::Permissions::from_mode(0o622)).unwrap();
-        assert!(kept.left().unwrap().is_none(), "others may write to it");
+        let refused = kept.left().expect_err("others may write to it");
+        assert!(refused.kind() == ErrorKind::PermissionDenied && refused.to_string().contains("mode 622"), "{refused}");
         let elsewhere = scratch.0.join("elsewhere");
         fs::rename(&kept.path, &elsewhere).unwrap();
         fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o600)).unwrap();

@@ -20,10 +20,23 @@ pub enum Signal {
     Terminate,
     /// SIGINT: Ctrl-C.
     Interrupt,
+    /// SIGHUP: the terminal is gone.
+    HangUp,
+}
+
+impl Signal {
+    /// Its usual name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Signal::Terminate => "SIGTERM",
+            Signal::Interrupt => "SIGINT",
+            Signal::HangUp => "SIGHUP",
+        }
+    }
 }
 
 /// The signals that ask for a stop.
-const STOPS: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
+const STOPS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
 
 /// The end of the socket pair that the handler writes to; -1 before there is one.
 static HANDLER_END: AtomicI32 = AtomicI32::new(-1);
@@ -37,7 +50,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Until [`Signals::install`], SIGTERM and SIGINT end the process as they do by themselves, and these words are written to
+    /// Until [`Signals::install`], SIGTERM, SIGINT and SIGHUP end the process as they do by themselves, and these words are written to
     /// standard error before, as a line. The words of the first call stay.
     ///
     /// # Errors
@@ -47,7 +60,7 @@ impl Signals {
         STOPS.into_iter().try_for_each(|signal| handle(signal, speak_and_end, libc::SA_RESETHAND))
     }
 
-    /// Takes SIGTERM and SIGINT over from now on. A second of a kind ends the process at once, so that an impatient user gets through;
+    /// Takes SIGTERM, SIGINT and SIGHUP over from now on; a SIGHUP that the process was started to ignore, as under nohup, stays ignored. A second of a kind ends the process at once, so that an impatient user gets through;
     /// but one that follows within half a second is the same request, which wrappers such as `timeout` send to a process and to its group.
     ///
     /// # Errors
@@ -73,21 +86,29 @@ impl Signals {
         let byte = rt.alloc(1);
         match rt.recv(self.socket, byte.full()).await? {
             0 => Err(IoError::new(IoErrorKind::Closed)),
-            _ if i32::from(byte.bytes()[0]) == libc::SIGINT => Ok(Signal::Interrupt),
-            _ => Ok(Signal::Terminate),
+            _ => Ok(match i32::from(byte.bytes()[0]) {
+                libc::SIGINT => Signal::Interrupt,
+                libc::SIGHUP => Signal::HangUp,
+                _ => Signal::Terminate,
+            }),
         }
     }
 }
 
 /// Has a handler called for a signal; with SA_RESETHAND once, and what the second one does is up to the system, which ends the process.
 fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc::c_int) -> io::Result<()> {
-    // SAFETY: all zeros is a valid action: no handler, no flags, an empty mask. The call reads it while it lives here, and takes null for
-    // the old one. Both handlers of this file have the signature that goes without SA_SIGINFO, live as long as the program, allocate
-    // nothing and take no lock: they load atomics and make system calls that are async-signal-safe.
+    // SAFETY: all zeros is a valid action: no handler, no flags, an empty mask. The calls read the new one and fill the old one while both
+    // live here; null stands for the one that is not given or asked for. Both handlers of this file have the signature that goes without
+    // SA_SIGINFO, live as long as the program, allocate nothing and take no lock: they load atomics and make system calls that are
+    // async-signal-safe.
     let failed = unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
+        let (mut action, mut before): (libc::sigaction, libc::sigaction) = (std::mem::zeroed(), std::mem::zeroed());
         action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART | flags;
+        let asked = libc::sigaction(signal, std::ptr::null(), &raw mut before);
+        if asked == 0 && signal == libc::SIGHUP && before.sa_sigaction == libc::SIG_IGN {
+            return Ok(());
+        }
         libc::sigaction(signal, &raw const action, std::ptr::null_mut()) != 0
     };
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -96,8 +117,13 @@ fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc:
 /// Time after the first of a kind in which others are taken for the same.
 const SAME: u64 = 500_000_000;
 
-/// When the first SIGTERM and the first SIGINT came, in nanoseconds; 0 before.
-static FIRST: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+/// When the first of each of [`STOPS`] came, in nanoseconds; 0 before.
+static FIRST: [AtomicU64; STOPS.len()] = [const { AtomicU64::new(0) }; STOPS.len()];
+
+/// Where a signal is in [`STOPS`].
+fn nth(signal: libc::c_int) -> usize {
+    STOPS.iter().position(|&stop| stop == signal).unwrap_or(0)
+}
 
 /// Whether a signal that comes `now` is one more request than that of `first`.
 fn is_another(first: &AtomicU64, now: u64) -> bool {
@@ -116,7 +142,7 @@ fn now() -> u64 {
 }
 
 extern "C" fn on_signal(signal: libc::c_int) {
-    if is_another(&FIRST[usize::from(signal == libc::SIGINT)], now()) {
+    if is_another(&FIRST[nth(signal)], now()) {
         // SAFETY: both calls are async-signal-safe and take numbers. The signal has its own effect again, and comes through when the
         // handler returns.
         unsafe {

@@ -270,7 +270,9 @@ fn stop_signals_can_be_awaited() {
     on(async |Reactor { rt, io, .. }| {
         let signals = Signals::install(&io).unwrap();
         assert!(Signals::install(&io).is_err(), "a process has one set of handlers");
-        for (number, signal) in [(libc::SIGTERM, Signal::Terminate), (libc::SIGINT, Signal::Interrupt)] {
+        for (number, signal) in
+            [(libc::SIGTERM, Signal::Terminate), (libc::SIGINT, Signal::Interrupt), (libc::SIGHUP, Signal::HangUp)]
+        {
             let raising = thread::spawn(move || {
                 thread::sleep(Duration::from_millis(5));
                 // SAFETY: sends ourselves a signal that has a handler.

@@ -29,6 +29,9 @@ pub enum VolumeError {
     /// The array takes no writes: its redundancy is used up.
     #[error("the array is read-only; replace the failed devices")]
     ReadOnly,
+    /// Some of it lies behind the end: the volume has been made smaller since its size was looked at.
+    #[error("past the end of the volume")]
+    OutOfRange,
     /// The volume was deleted or the array is being stopped.
     #[error("the volume is gone")]
     Gone,

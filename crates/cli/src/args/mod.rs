@@ -147,7 +147,7 @@ pub enum Command {
     Volume(volume::VolumeCommand),
     /// Serve an array's volumes over NBD, in the foreground
     ///
-    /// Opens the array (recovering it if it was not stopped cleanly) and serves each volume as the NBD export of its name. When it is ready, it prints one line that begins with "ready" and names the addresses. SIGTERM and SIGINT stop it cleanly: clients are disconnected, everything is flushed, and the next start needs no recovery. While the array is being opened, it stops as soon as it is open. A second signal of a kind ends it at once; flushed writes survive that.
+    /// Opens the array (recovering it if it was not stopped cleanly) and serves each volume as the NBD export of its name. When it is ready, it prints one line that begins with "ready" and names the addresses. SIGTERM, SIGINT and SIGHUP stop it cleanly: clients are disconnected, everything is flushed, and the next start needs no recovery. While the array is being opened, it stops as soon as it is open. A second signal of a kind ends it at once; flushed writes survive that.
     Serve(serve::ServeArgs),
     /// Show an array of nine files at work: rotation, cleaning, a verifying client
     ///

@@ -66,9 +66,9 @@ pub fn run(name: &ArrayName, repair: bool, yes: bool, context: &Context) -> Resu
     for why in assembly.left_out.values() {
         context.output.warn(&format!("{why}: the check goes on without it"));
     }
-    if let Some(place) = assembly.left_in_memory() {
+    if let Some(has_left) = assembly.left_in_memory() {
         context.output.warn(&format!(
-            "a server of {name} that was killed has left writes in {place}: they are no part of this check, and the next start \
+            "a server of {name} that was killed {has_left}: they are no part of this check, and the next start \
              puts them on the members"
         ));
     }

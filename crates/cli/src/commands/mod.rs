@@ -31,6 +31,9 @@ use std::time::Duration;
 /// How long a command waits for a change that may have a whole device trimmed.
 pub const CHANGE_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// After what time without an answer it is looked whether the array is suspended.
+const SLOW: Duration = Duration::from_secs(3);
+
 /// What every command needs.
 #[derive(Debug)]
 pub struct Context {
@@ -87,12 +90,24 @@ impl Context {
 
     /// Asks a running `serve` for a change. When it does not live to answer, nobody knows whether it was made.
     pub fn change(&self, serve: &mut Client, request: &Request, name: &ArrayName) -> Result<Response, Failure> {
-        serve.call(request).map_err(|error| match error {
+        serve.call_noting(request, SLOW, || self.tell_if_suspended(name)).map_err(|error| match error {
             ClientError::Io { .. } | ClientError::Timeout { .. } => Failure::Unknown(format!(
                 "{error}: it may have made the change or not, which 'cygnus array status {name}' tells once it is served"
             )),
             other => other.into(),
         })
+    }
+
+    /// Says whom an array waits for that has not answered for some time.
+    fn tell_if_suspended(&self, name: &ArrayName) {
+        let Ok(Some(serve)) = self.served_within(name, SLOW) else { return };
+        let Ok(Response::Status { array }) = serve.with_timeout(SLOW).call(&Request::Status) else { return };
+        if let Some(suspended) = array.suspended {
+            self.output.warn(&format!(
+                "{name} is suspended and waits for {}; the change is made when they do their work again, also if this command is ended",
+                suspended.waits_for
+            ));
+        }
     }
 
     /// Refuses when the array is being served.

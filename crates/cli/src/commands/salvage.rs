@@ -67,9 +67,9 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
     assembly.as_ref().map_or(Ok(()), |assembly| status::refuse_in_place(assembly, "salvage"))?;
     let moved = assembly.as_ref().map_or(Vec::new(), |assembly| assembly.moved.clone());
     let left = assembly.and_then(|assembly| assembly.left_in_memory());
-    let left = left.map(|place| {
+    let left = left.map(|has_left| {
         format!(
-            "a server that was killed has left writes in {place}, which are no part of the copy: the next start puts them on \
+            "a server that was killed {has_left}, which are no part of the copy: the next start puts them on \
              the members"
         )
     });

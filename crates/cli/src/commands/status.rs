@@ -27,9 +27,9 @@ pub fn of(name: &ArrayName, context: &Context) -> Result<ArrayStatus, Failure> {
         None => {
             let (record, assembly) = Assembly::at_rest(&context.state, name)?;
             context.warn_if_elsewhere(&assembly);
-            if let Some(place) = assembly.left_in_memory() {
+            if let Some(has_left) = assembly.left_in_memory() {
                 context.output.warn(&format!(
-                    "a server of {name} that was killed has left writes in {place}: start {name} before the machine goes down, which \
+                    "a server of {name} that was killed {has_left}: start {name} before the machine goes down, which \
                      puts them on the members"
                 ));
             }

@@ -96,6 +96,8 @@ impl Restorer {
         let file = match keeper.left() {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(None),
+            // Whatever it is, it is not of a server that was killed.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && state.clean => return Ok(None),
             Err(error) => return Err(unusable(error.to_string())),
         };
         let mut block = [0; BLOCK];

@@ -85,6 +85,9 @@ impl RamVolume {
         if self.0.full.get() {
             return Err(VolumeError::NoSpace);
         }
+        if offset + data.len() as u64 > self.size() {
+            return Err(VolumeError::OutOfRange);
+        }
         let offset = offset as usize;
         self.0.bytes.borrow_mut()[offset..offset + data.len()].copy_from_slice(data);
         self.0.mapped.borrow_mut()[offset / BLOCK..(offset + data.len()).div_ceil(BLOCK)].fill(true);
@@ -138,6 +141,9 @@ impl BlockVolume for RamVolume {
         if let Some(lba) = self.0.bad.get().filter(|lba| lba.byte_offset() < end && lba.plus(1).byte_offset() > offset)
         {
             return Err(VolumeError::Io { volume: VolumeId(1), lba });
+        }
+        if end > self.size() {
+            return Err(VolumeError::OutOfRange);
         }
         into.copy_from(0, &self.0.bytes.borrow()[offset as usize..end as usize]);
         Ok(into)
