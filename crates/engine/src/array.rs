@@ -32,7 +32,8 @@ use crate::volume::Volume;
 use crate::volume_state::{VolumeOptions, VolumeState};
 use crate::work::Work;
 
-/// An open array, on its home reactor.
+/// An open array, on its home reactor. It is open until [`Array::close`] has ended: when its handles are dropped it goes on to clean, to
+/// rebuild and to write checkpoints, as long as its reactor runs. One that is never closed is recovered at the next opening, as after a crash.
 #[derive(Clone)]
 pub struct Array {
     pub(crate) reactor: Rc<Reactor>,
@@ -410,7 +411,12 @@ impl Array {
         Box::pin(self.reactor.rt.carry_out(change))
     }
 
+    fn check_open(&self) -> Result<(), ArrayError> {
+        if self.reactor.shared.is_closed() { Err(ArrayError::Closed) } else { Ok(()) }
+    }
+
     async fn commit(&self) -> Result<(), ArrayError> {
+        self.check_open()?;
         self.reactor.shared.check_fault()?;
         Ok(Committer::of(&self.reactor).commit_state().await?)
     }
@@ -420,7 +426,10 @@ impl Array {
     /// # Errors
     /// When it cannot be written.
     pub fn checkpoint(&self) -> Work<'_, Result<(), ArrayError>> {
-        Box::pin(async move { Ok(Checkpointer::of(&self.reactor).checkpoint().await?) })
+        Box::pin(async move {
+            self.check_open()?;
+            Ok(Checkpointer::of(&self.reactor).checkpoint().await?)
+        })
     }
 
     /// Closes the array cleanly: everything durable, a checkpoint of all of it, and no scan at the next opening. Volumes
@@ -437,6 +446,7 @@ impl Array {
             reactor.rt.spawn(Guardian::of(reactor).close_without_members());
             let closed = self.close_all().await;
             Guardian::of(reactor).end_guardian();
+            reactor.home().places.claim.take();
             match reactor.home().watch.given_up.take() {
                 Some(why) => Err(ArrayError::Suspended(why)),
                 None => closed,

@@ -440,6 +440,17 @@ pub enum ArrayError {
         /// What was found on it.
         what: String,
     },
+    /// It was closed.
+    #[error("the array was closed: open it again")]
+    Closed,
+    /// An array that this very program has open works with the device.
+    #[error(
+        "{0} is in use by an array that this program has open: close that first, which dropping its handles does not"
+    )]
+    Open(String),
+    /// A device was given more than once.
+    #[error("{0} is given twice: each member needs a device of its own")]
+    Twice(String),
     /// No device given carries an array's superblock.
     #[error("no member of an array among the devices given: {0}")]
     NoArray(String),

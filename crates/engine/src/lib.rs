@@ -63,6 +63,7 @@ pub use log::Log;
 pub use lsa::{MAX_VOLUME_BLOCKS, MapRule};
 pub use read::pace::MemberPace;
 pub use recover::assemble::{Assembly, Found, Outsiders, Readmission, assemble_in_place, inspect, is_outdated};
+pub use recover::claim::claim_new;
 pub use recover::create::{
     CreateOptions, Offer, create, describe_members, offer, random_uuid, refuse_used, segments_on, wipe,
     write_first_on_all,

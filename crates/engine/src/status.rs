@@ -491,7 +491,8 @@ impl<'a> Overview<'a> {
 
     /// What the group that holds a block is doing; `None` if the block is not mapped.
     pub(crate) fn role_at(&self, volume: &VolumeState, lba: Lba) -> Option<GroupRole> {
-        let entry = volume.controller.locate(lba);
+        let is_inside = lba.0 < volume.blocks();
+        let entry = if is_inside { volume.controller.locate(lba) } else { return None };
         entry.is_mapped().then(|| self.reactor.home().space.borrow().role(self.reactor.place(entry).group.index()))
     }
 

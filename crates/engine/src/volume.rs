@@ -16,6 +16,8 @@ use crate::read::client_tally::Answer;
 use crate::volume_state::VolumeState;
 use crate::work::Work;
 
+/// Bytes of a read that is not of whole blocks which go through one piece of other memory.
+const BOUNCED: usize = 1 << 20;
 /// Entries of the map that are looked at in one go.
 const LOOKS: usize = 1024;
 /// Largest piece of zeros written at a time.
@@ -194,12 +196,17 @@ impl Volume {
     }
 
     async fn read_unaligned(&self, offset: u64, into: BufSlice) -> Result<BufSlice, VolumeError> {
-        let first = Lba::containing(offset);
-        let blocks = (offset + into.len() as u64).div_ceil(BLOCK as u64) - first.0;
-        let bounce = self.0.reactor.rt.alloc(blocks as usize * BLOCK).full();
-        let bounce = self.0.reactor.read_blocks(&self.0.state, first, bounce).await?;
-        let skip = (offset - first.byte_offset()) as usize;
-        into.copy_from(0, &bounce.bytes()[skip..skip + into.len()]);
+        let mut done = 0;
+        while done < into.len() {
+            let (at, len) = (offset + done as u64, (into.len() - done).min(BOUNCED));
+            let first = Lba::containing(at);
+            let blocks = (at + len as u64).div_ceil(BLOCK as u64) - first.0;
+            let bounce = self.0.reactor.rt.alloc(blocks as usize * BLOCK).full();
+            let bounce = self.0.reactor.read_blocks(&self.0.state, first, bounce).await?;
+            let skip = (at - first.byte_offset()) as usize;
+            into.copy_from(done, &bounce.bytes()[skip..skip + len]);
+            done += len;
+        }
         Ok(into)
     }
 
@@ -325,7 +332,7 @@ impl Volume {
     /// What is mapped in a range: at most `most` extents, which together cover the range or a prefix of it. Looks at so many
     /// blocks only that it takes no time worth mentioning.
     pub fn extents(&self, offset: u64, len: u64, most: usize) -> Vec<Extent> {
-        let end = (offset + len).min(self.size());
+        let end = offset.saturating_add(len).min(self.size());
         if self.0.state.controller.is_in_doubt() && offset < end {
             // What nobody knows is no hole.
             return vec![Extent { len: end - offset, mapped: true }];

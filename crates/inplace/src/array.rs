@@ -50,6 +50,7 @@ impl Array {
             inner.rt.spawn(inner.clone().close_without_members());
             let closed = inner.end_session().await;
             inner.end_guardian();
+            inner.claim.take();
             let given_up = inner.given_up().map(ArrayError::Faulted);
             closed.map_err(|error| given_up.unwrap_or(error))
         };

@@ -1,7 +1,8 @@
 //! Making an array: all checks before the first byte is written.
 
 use cygnus_engine::{
-    ArrayError, Work, describe_members, random_uuid, refuse_in_order, refuse_used, segments_on, write_first_on_all,
+    ArrayError, Work, claim_new, describe_members, random_uuid, refuse_in_order, refuse_used, segments_on,
+    write_first_on_all,
 };
 use cygnus_format::{
     ArrayState, DATA_START, Geometry, GroupState, INTENT_OFFSET, INTENT_REGIONS, InPlace, IntentBlock, Losses,
@@ -47,6 +48,7 @@ pub fn create<'a>(
     Box::pin(async move {
         let state = plan(rt, devices, options)?;
         refuse_in_order(rt, devices)?;
+        let _claim = claim_new(rt, devices)?;
         if !options.force {
             refuse_used(rt, devices).await?;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cygnus_engine::{ArrayError, Job, Jobs};
-use cygnus_runtime::{DeviceInfo, Event, Runtime};
+use cygnus_runtime::{Claim, DeviceInfo, Event, Runtime};
 
 use crate::core::Core;
 use crate::error::RaidError;
@@ -41,6 +41,8 @@ pub(crate) struct Inner {
     pub guardian: RefCell<LookedAfter>,
     /// Notified when there is something to do for a worker, and when one has ended.
     pub changed: Event,
+    /// What keeps others in this program from its devices while the array is open.
+    pub claim: Cell<Option<Claim>>,
 }
 
 impl Inner {
@@ -58,6 +60,7 @@ impl Inner {
             workers: Cell::new(0),
             guardian: RefCell::default(),
             changed: Event::new(),
+            claim: Cell::default(),
         };
         let known = inner.ledger().state.borrow().volumes.iter().map(|desc| Rc::new(VolumeState::new(desc))).collect();
         inner.volumes.replace(known);

@@ -117,6 +117,7 @@ async fn open(
         Err(why) if by_force => log.line(&format!("open: by force: {why}")),
         sound => sound?,
     }
+    let claim = found.assembly.claim(rt)?;
     found.assembly.settle_superblocks(rt, |line| log.line(&format!("open: {line}"))).await;
     let was_clean = found.assembly.superblock.state.clean;
     let mut report = OpenReport { was_clean, stale_regions: found.stale.len(), ..OpenReport::default() };
@@ -134,6 +135,7 @@ async fn open(
     report.took = rt.now().since(began);
     report.remarks.iter().for_each(|remark| array.0.ledger().log.line(remark));
     array.0.report.replace(report);
+    array.0.claim.set(Some(claim));
     array.0.begin_guardian();
     array.0.start_workers();
     Ok(array)

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use cygnus_types::{Nanos, ReactorId};
 
+use crate::claims::{Claim, Claims};
 use crate::interposer::{Interposer, Interposers};
 use crate::mailbox::Mailbox;
 use crate::slab::{OpSlab, OpState};
@@ -32,6 +33,7 @@ struct Inner {
     executor: u32,
     driver: RefCell<Box<dyn Driver>>,
     interposers: Interposers,
+    claims: Claims,
     now: Cell<Nanos>,
     ops: RefCell<OpSlab>,
     watch: RefCell<Option<Weak<dyn DeviceWatch>>>,
@@ -62,6 +64,7 @@ impl Runtime {
             executor: task::register(ready.clone()),
             driver: RefCell::new(driver),
             interposers: Interposers::default(),
+            claims: Claims::default(),
             now: Cell::new(now),
             ops: RefCell::default(),
             watch: RefCell::default(),
@@ -144,6 +147,14 @@ impl Runtime {
     /// From now on somebody stands between the engine and a device.
     pub fn interpose(&self, dev: DeviceIx, interposer: Rc<dyn Interposer>) {
         self.0.interposers.put(dev, interposer);
+    }
+
+    /// Has devices for oneself until the claim is dropped, as far as others on this reactor claim what they work with.
+    ///
+    /// # Errors
+    /// The first that somebody else has; then nothing is claimed.
+    pub fn claim(&self, devices: impl IntoIterator<Item = DeviceIx>) -> Result<Claim, DeviceIx> {
+        self.0.claims.claim(devices.into_iter().collect())
     }
 
     /// Gives the driver an operation as it is; for interposers.

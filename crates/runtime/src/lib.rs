@@ -12,6 +12,7 @@
 
 mod buf;
 mod capabilities;
+mod claims;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod driver;
@@ -32,6 +33,7 @@ mod task;
 
 pub use buf::{Buf, BufPool, BufSlice};
 pub use capabilities::{Capabilities, DeviceClass, Resets, ZoneCounts, Zones};
+pub use claims::Claim;
 pub use cygnus_types::Rng;
 pub use driver::{Driver, Events, Halt};
 pub use executor::{OpFuture, Runtime, Sleep};

@@ -94,6 +94,18 @@ pub enum StartError {
         /// The likely cause and its remedy.
         why: String,
     },
+    /// A number of the configuration is out of bounds.
+    #[error("{what}: {given} is not possible, only {least} to {most}")]
+    OutOfBounds {
+        /// Which.
+        what: &'static str,
+        /// What was given.
+        given: u64,
+        /// The least there can be.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
     /// There is no memory for its buffers.
     #[error("cannot start a reactor: {0}")]
     NoMemory(#[from] NoMemory),

@@ -77,6 +77,24 @@ pub struct Reactor {
     pub mailer: Mailer,
 }
 
+impl Config {
+    /// Refuses numbers that make no sense; those that only this machine cannot have fail later.
+    fn check(&self, reactors: usize) -> Result<(), StartError> {
+        let within = |what, given: usize, least, most| match (least..=most).contains(&(given as u64)) {
+            true => Ok(()),
+            false => Err(StartError::OutOfBounds { what, given: given as u64, least, most }),
+        };
+        within("reactors", reactors, 1, u16::MAX.into())?;
+        within("queue_entries", self.queue_entries as usize, 1, MOST_ENTRIES)?;
+        within("arena_bytes", self.arena_bytes, 0, MOST_ARENA)
+    }
+}
+
+/// Most entries of a submission queue, as Linux has it.
+const MOST_ENTRIES: u64 = 1 << 15;
+/// More than any machine has memory for one reactor.
+const MOST_ARENA: u64 = 1 << 44;
+
 /// Builds a reactor on the calling thread, where it stays.
 fn build(config: &Config, inbox: Inbox, id: ReactorId, mailer: Mailer, epoch: Instant) -> Result<Reactor, StartError> {
     let pool = BufPool::try_new(config.arena_bytes)?;
@@ -111,6 +129,7 @@ fn run<T>(reactor: Reactor, main: impl AsyncFnOnce(Reactor) -> T) -> T {
 /// # Errors
 /// See [`StartError`].
 pub fn single_reactor(config: &Config) -> Result<Reactor, StartError> {
+    config.check(1)?;
     let (mailer, mut inboxes) = inboxes(1)?;
     let inbox = inboxes.pop().expect("one was made");
     if let Some(&core) = cores(&config.pinning, 1)?.first() {
@@ -159,7 +178,7 @@ where
     T: Send + 'static,
     F: AsyncFn(Reactor) -> T + Send + Sync + 'static,
 {
-    assert!(config.reactors > 0, "an array needs a reactor");
+    config.check(config.reactors)?;
     let (mailer, inboxes) = inboxes(config.reactors)?;
     let cores = cores(&config.pinning, config.reactors)?;
     let (config, main, epoch) = (Arc::new(config.clone()), Arc::new(main), Instant::now());

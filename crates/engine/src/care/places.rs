@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use cygnus_runtime::{DeviceInfo, DeviceIx};
+use cygnus_runtime::{Claim, DeviceInfo, DeviceIx};
 use cygnus_types::{MemberIx, Uuid};
 
 /// A device kept ready to take a lost member's place.
@@ -28,6 +28,8 @@ pub struct Returning {
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct Places {
+    /// What keeps others in this program from its devices while the array is open.
+    pub claim: RefCell<Option<Claim>>,
     /// Devices kept ready for members that will be lost.
     pub spares: RefCell<Vec<Spare>>,
     /// Of these, those that are being made ready for the place of a member.

@@ -6,12 +6,13 @@ use cygnus_format::{
     ArrayState, GroupDesc, GroupState, Holdings, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_AREA, Slots,
     Standing, Superblock, SuperblockError,
 };
-use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
+use cygnus_runtime::{Claim, DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::care::places::{Returning, Spare};
 use crate::error::{ArrayError, Stale};
 use crate::planted::{self, Bug};
+use crate::recover::claim::claim;
 use crate::recover::slots::{LostSlot, Mendable, SlotError, mend, read_head, write_superblocks};
 use crate::work::Work;
 
@@ -295,6 +296,17 @@ fn put_together(
 }
 
 impl Assembly {
+    /// Has the devices that an opening works with for itself.
+    ///
+    /// # Errors
+    /// [`ArrayError::Open`].
+    pub fn claim(&self, rt: &Runtime) -> Result<Claim, ArrayError> {
+        let others = self.returning.iter().chain(&self.failed).map(|of| &of.device);
+        let readmitted = self.readmitted.iter().map(|of| &of.device);
+        let spares = self.spares.iter().map(|of| &of.device);
+        claim(rt, self.devices.iter().flatten().chain(others).chain(readmitted).chain(spares))
+    }
+
     /// An array of these members, about which there is nothing to be said.
     pub(crate) fn of(superblock: Superblock, devices: Vec<Option<DeviceInfo>>) -> Self {
         Self {

@@ -11,6 +11,7 @@ use cygnus_types::{BLOCK, ByteSize, Medium, MemberIx, Uuid};
 
 use crate::error::ArrayError;
 use crate::recover::assemble::{Found, inspect};
+use crate::recover::claim::claim_new;
 use crate::recover::media::{NewGroup, check_mix, groups_of};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
 use crate::recover::zones::{alignment, refuse_zoned};
@@ -109,6 +110,7 @@ pub fn create<'a>(
 ) -> Work<'a, Result<Uuid, ArrayError>> {
     Box::pin(async move {
         let state = plan(rt, devices, options)?;
+        let _claim = claim_new(rt, devices)?;
         if !options.force {
             refuse_used(rt, devices).await?;
         }
@@ -180,6 +182,10 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
     let invalid = |why: String| Err(ArrayError::Invalid(why));
     let (preset, given) = (options.preset, devices.len());
     let usual = Raid { data: options.data, parity: options.parity };
+    let mut shapes = [usual].into_iter().chain(options.raid_on.iter().map(|&(_, raid)| raid));
+    if let Some(shape) = shapes.find(|raid| raid.data == 0) {
+        return invalid(format!("an R-group of {shape} has no place for data: k is at least 1"));
+    }
     if let Some(groups) = options.groups.filter(|_| options.raid_on.is_empty()) {
         check_number(preset, groups)?;
         let need = groups * usize::from(usual.width());

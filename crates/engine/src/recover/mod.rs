@@ -4,6 +4,7 @@ pub(crate) mod apply;
 pub(crate) mod assemble;
 pub(crate) mod backups;
 pub(crate) mod behind;
+pub(crate) mod claim;
 pub(crate) mod create;
 pub(crate) mod discards;
 pub(crate) mod give_up;

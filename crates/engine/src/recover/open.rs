@@ -203,6 +203,7 @@ pub(crate) async fn open(
         Err(why) if !options.read_only => return Err(why),
         _ => {}
     }
+    let claim = if options.read_only { None } else { Some(assembly.claim(rt)?) };
     let reactor = build(rt, &assembly, options)?;
     describe_assembly(&mut steps, &assembly);
     let state = assembly.superblock.state.clone();
@@ -299,6 +300,7 @@ pub(crate) async fn open(
         reactor.shared.begin_two_phase();
         Retirement::of(&reactor).resume_retiring();
     }
+    *reactor.home().places.claim.borrow_mut() = claim;
     let report = steps.report;
     Ok((reactor, report))
 }

@@ -1,6 +1,7 @@
 //! Whole arrays on simulated disks. One program, so that the engine is compiled into its tests once.
 
 mod absent;
+mod alone;
 mod answers;
 mod at_rest;
 mod beside;
