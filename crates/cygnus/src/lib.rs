@@ -44,6 +44,9 @@
 //! [`OpenOptions::left_with`] (`KeptAt::new(Path::new(KeptAt::USUAL), uuid)`), or these writes are lost; as [`OpenOptions::keeper`] it has its own
 //! outlast it too.
 //!
+//! An array is open until [`Array::close`] has ended, also when its handles are dropped; it is not opened a second time on that reactor before. When
+//! [`block_on`] returns, what it ran has ended: handles that were taken out of it must not be used in another one, where they wait for ever.
+//!
 //! A reactor is one thread; what it runs may hold a [`Volume`] and need not be [`Send`]. [`reactors`] says how several serve one array.
 //!
 //! `cargo run -p cygnus --example embed` is the same as above in a program; the example `media` makes a pool on flash and disks, with volumes that are mapped

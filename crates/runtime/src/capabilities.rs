@@ -94,6 +94,8 @@ pub struct Capabilities {
     pub convert: bool,
     /// Most bytes that can be stored beside each block of 4 KiB, by the same program operation; 0: none.
     pub oob_bytes: u16,
+    /// Whether it was opened for reading only: it takes nothing.
+    pub read_only: bool,
 }
 
 impl Capabilities {

@@ -219,5 +219,6 @@ pub(crate) fn capabilities(model: &Model, trim: bool, keeps_contents: bool) -> C
         resets: None,
         convert: features.convert,
         oob_bytes: if keeps_contents { features.oob_bytes as u16 } else { 0 },
+        read_only: false,
     }
 }

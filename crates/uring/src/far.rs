@@ -42,7 +42,7 @@ impl Far {
             address.clone().map_err(|_| unsuitable(path, "write ssd:unix:PATH or ssd:tcp:HOST:PORT".into()))?;
         let host = random_bytes().map_err(|error| io_error(path, "make up who this host is", error))?;
         let (link, welcome) = connect(path, &address, access, host, 0)?;
-        let properties = properties(&welcome);
+        let properties = properties(&welcome, access);
         if properties.size == 0 {
             return Err(unsuitable(path, format!("smaller than one block of {BLOCK} bytes")));
         }
@@ -100,7 +100,7 @@ fn connect(
     Ok((link, welcome))
 }
 
-fn properties(welcome: &Welcome) -> Properties {
+fn properties(welcome: &Welcome, access: Access) -> Properties {
     let capabilities = Capabilities {
         class: DeviceClass::Flash,
         trim: welcome.trims,
@@ -108,6 +108,7 @@ fn properties(welcome: &Welcome) -> Properties {
         resets: None,
         convert: welcome.converts,
         oob_bytes: welcome.oob_bytes,
+        read_only: access == Access::ReadOnly,
     };
     Properties { size: welcome.size, logical_block: BLOCK as u32, buffer_align: 1, fallback: None, capabilities }
 }

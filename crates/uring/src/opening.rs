@@ -105,7 +105,10 @@ impl Opening {
             return Err(unsuitable(path, format!("smaller than one block of {BLOCK} bytes")));
         }
         let may_block = matches!(identity, Identity::File(..)) && !keeps_from_waiting(&file);
-        Ok((Self { file, claim, beneath, identity, number, may_block }, Properties { size, ..properties }))
+        let read_only = access == Access::ReadOnly;
+        let capabilities = Capabilities { read_only, ..properties.capabilities };
+        let opening = Self { file, claim, beneath, identity, number, may_block };
+        Ok((opening, Properties { size, capabilities, ..properties }))
     }
 
     pub(crate) fn file(&self) -> &File {

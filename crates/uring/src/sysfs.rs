@@ -37,6 +37,7 @@ fn told(device: &Path) -> Capabilities {
         resets: None,
         convert: false,
         oob_bytes: 0,
+        read_only: false,
     }
 }
 

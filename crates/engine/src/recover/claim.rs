@@ -25,6 +25,12 @@ pub(crate) fn claim<'a>(
     rt: &Runtime,
     devices: impl Iterator<Item = &'a DeviceInfo> + Clone,
 ) -> Result<Claim, ArrayError> {
+    if let Some(device) = devices.clone().find(|device| rt.capabilities(device.ix).read_only) {
+        return Err(ArrayError::Invalid(format!(
+            "{} was opened for reading only: open it for writing too",
+            device.name
+        )));
+    }
     rt.claim(devices.clone().map(|device| device.ix)).map_err(|taken| {
         let name = devices.into_iter().find(|device| device.ix == taken).map(|device| device.name.clone());
         ArrayError::Open(name.unwrap_or_default())
