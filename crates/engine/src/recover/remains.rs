@@ -19,7 +19,7 @@ use cygnus_types::BLOCK;
 use crate::error::ArrayError;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
-use crate::write::kept::shape_of;
+use crate::write::kept::{CELLS_AT, shape_of};
 use crate::write::lane::Lane;
 use crate::write::stripe::{Closing, Stripe, StripePlace};
 
@@ -53,6 +53,8 @@ struct Remains {
 pub(crate) enum RestoreError {
     #[error(transparent)]
     Unreadable(#[from] io::Error),
+    #[error("it was cut short: it has room for {has} stripes, and had it for {had}")]
+    CutShort { has: u64, had: u64 },
     #[error("cell {cell}: {error}")]
     Record { cell: u64, error: KeptError },
     #[error("the stripe in cell {cell}: {what}")]
@@ -102,8 +104,12 @@ impl Restorer {
         };
         let mut block = [0; BLOCK];
         if file.read(0, &mut block).is_err() || block == [0; BLOCK] {
-            // A session was about to begin. Nothing had been written in it.
-            return Ok(None);
+            // A session was about to begin. Nothing had been written in it, numbers neither.
+            let has_numbers = file.read(KEPT_NUMBERS, &mut block).is_ok() && block != [0; BLOCK];
+            return match has_numbers && !state.clean {
+                true => Err(unusable("it has lost its beginning".into())),
+                false => Ok(None),
+            };
         }
         let header = KeptHeader::decode(&block).map_err(|error| unusable(error.to_string()))?;
         let (array, session, shape) = (header.array, header.session, header.shape);
@@ -146,7 +152,11 @@ impl Restorer {
         let numbers: Vec<u64> =
             numbers.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect();
         let mut restored = Restored { stripes: 0, blocks: 0, is_short: numbers[0] != 0 };
-        let mut next = numbers[1..].iter().copied().max().unwrap_or(0);
+        let (had, has) = (numbers[CELLS_AT], self.shape.cells_in(self.file.len()?));
+        if has < had {
+            return Err(RestoreError::CutShort { has, had });
+        }
+        let mut next = numbers[1..CELLS_AT].iter().copied().max().unwrap_or(0);
         let mut written = BTreeSet::new();
         for remains in self.remains()? {
             let (seq, durable) = remains.seq.unwrap_or_else(|| {

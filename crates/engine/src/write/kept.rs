@@ -58,6 +58,9 @@ pub(crate) fn shape_of(protections: &Protections) -> KeptShape {
     }
 }
 
+/// Which of the numbers says how many cells the file has, at least: one that has fewer was cut short.
+pub(crate) const CELLS_AT: usize = KeptNumbers::LEN - 1;
+
 /// Gives a new file its memory and its beginning.
 fn prepare(file: &KeptFile, header: &KeptHeader, reserved: u64, next: u64) -> io::Result<KeptNumbers> {
     file.reserve(0, header.shape.record_at(reserved))?;
@@ -65,6 +68,7 @@ fn prepare(file: &KeptFile, header: &KeptHeader, reserved: u64, next: u64) -> io
     let numbers = file.numbers(KEPT_NUMBERS)?;
     // A stripe that is killed before any of its session has a sequence gets one above all that were ever given.
     numbers.set(1, next);
+    numbers.set(CELLS_AT, reserved);
     Ok(numbers)
 }
 
@@ -80,7 +84,7 @@ impl Kept {
         lanes: usize,
         next: u64,
     ) -> io::Result<Self> {
-        if reactors >= KeptNumbers::LEN {
+        if 1 + reactors > CELLS_AT {
             return Err(io::Error::other("there are too many reactors"));
         }
         let shape = header.shape;
@@ -108,6 +112,8 @@ impl Kept {
     fn map_cell(&self, rt: &Runtime, number: u64) -> io::Result<Cell> {
         if number >= self.reserved {
             self.file.reserve(self.shape.record_at(number), self.shape.cell_bytes())?;
+            // Two that grow the file at once may leave the lesser number, which only asks for less.
+            self.numbers.set(CELLS_AT, number + 1);
         }
         let record = rt.alloc_kept(&self.file, self.shape.record_at(number), self.shape.record_bytes())?;
         let column =

@@ -131,6 +131,38 @@ fn what_has_changed_in_memory_is_not_believed() {
     });
 }
 
+/// By size and by its first block, which only somebody else can have changed: the process that was killed had written them first.
+#[test]
+fn what_was_cut_off_in_memory_is_missed() {
+    let (world, machine) = (World::new(2), Arc::new(Machine::default()));
+    let disks = left_behind(&world, &machine);
+    let left = machine.left().unwrap().unwrap();
+    let mut header = [0; 4096];
+    left.read(0, &mut header).unwrap();
+    let refused_for = |what: &'static str| {
+        let machine = machine.clone();
+        session(&world, &disks, |rt, devices| async move {
+            let refused = Array::open(&rt, &devices, &kept_by(&machine)).await.map(drop).unwrap_err();
+            assert!(matches!(&refused, ArrayError::Remains { why, .. } if why.contains(what)), "{refused}");
+        });
+    };
+    left.write(0, &[0; 4096]).unwrap();
+    refused_for("lost its beginning");
+    left.write(0, &header).unwrap();
+    // As many cells as it should have are the last of the numbers: more than there are.
+    let (at, mut cells) = (2 * 4096 - 8, [0; 8]);
+    left.read(at, &mut cells).unwrap();
+    left.write(at, &(u64::from_le_bytes(cells) + 1).to_le_bytes()).unwrap();
+    refused_for("cut short");
+    left.write(at, &cells).unwrap();
+    session(&world, &disks, |rt, devices| async move {
+        let array = Array::open(&rt, &devices, &kept_by(&machine)).await.unwrap();
+        let data = array.volume("v").unwrap().read(2 * 4096, rt.alloc(4096).full()).await.unwrap();
+        assert!(data.bytes() == block(72), "as long as it is refused it stays");
+        array.close().await.unwrap();
+    });
+}
+
 /// Opens the array as a command does that changes something, perhaps not to the end: it looks at what was left, and keeps nothing.
 fn commanded(world: &World, disks: &[DiskId], places: &[Arc<Machine>; 2], rng: &mut Rng) {
     let left_with = places.iter().map(|place| place.clone() as Arc<dyn Keeper>).collect();
