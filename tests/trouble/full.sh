@@ -14,13 +14,8 @@ cat /dev/zero >"$DIR/small/ballast" 2>/dev/null || true
 says "(the file system below is full)" 60
 says "Requests wait" 1
 grep -qF "recorded against them" "$DIR/status" || fail "status does not say that nothing is given up"
-# A change that is asked for meanwhile says whom it waits for, and is made when there is room.
-"$CYGNUS" --state "$DIR/state" volume create tank/later --size 1MiB >"$DIR/later" 2>&1 &
-LATER=$!
 sleep "$(long_or 60 10)"
-grep -qF "is suspended and waits for" "$DIR/later" || fail "who asks for a volume is told nothing: $(cat "$DIR/later")"
 says "(the file system below is full)" 1
 rm "$DIR/small/ballast"
-wait "$LATER" || fail "the volume was not made: $(cat "$DIR/later")"
 well
 never_said "out of service"

@@ -19,7 +19,17 @@ if ((HANGING <= ${RAID#*+})); then
 else
     says "(it gives no answer)" 60
     never_said "out of service"
+    # Where no other R-group has the superblocks, a change that is asked for says whom it waits for, and is made in the end.
+    if ((GROUP_COUNT == 1 && HANGING == ${RAID%+*})) && [[ ${PRESET:-swan} != raid* ]]; then
+        "$CYGNUS" --state "$DIR/state" array spare add tank "$DIR/later" --create 256MiB >"$DIR/told" 2>&1 &
+        LATER=$!
+        sleep 6
+        grep -qF "is suspended and waits for" "$DIR/told" || fail "who adds a spare is told nothing: $(cat "$DIR/told")"
+    fi
 fi
 sleep $((40 - (SECONDS - BEGAN) > 0 ? 40 - (SECONDS - BEGAN) : 0))
 kill -CONT "${FUSE[@]}"
+if [[ -n ${LATER:-} ]]; then
+    wait "$LATER" || fail "the spare was not added: $(cat "$DIR/told")"
+fi
 well 120

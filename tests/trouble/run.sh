@@ -36,6 +36,7 @@ frozen frozen
 frozen-beyond-patience frozen PATIENCE=8s
 one-hangs hangs HANGING=1
 two-hang hangs HANGING=2
+only-group-hangs hangs HANGING=2 PRESET=log-raid RAID=2+1
 two-gone gone
 absent-at-start absent
 absent-hangs-at-start absent AWAY=hangs
