@@ -10,7 +10,7 @@ use cygnus_control::status::SpareStatus;
 use cygnus_format::probe::PROBE_TAIL;
 use cygnus_format::{
     MemberDesc, Probe, SUPERBLOCK_AREA, SUPERBLOCK_OFFSETS, SUPERBLOCK_SLOT, SlotCopy, Slots, SpareDesc, Standing,
-    Superblock, SuperblockError, probe_with_tail,
+    Superblock, SuperblockError, newest, probe_with_tail,
 };
 use cygnus_runtime::Keeper;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
@@ -323,7 +323,7 @@ impl Assembly {
 
 /// Members of the array that are not among those found where they were last seen, and are block devices of another name now.
 fn members_elsewhere(record: &ArrayRecord, found: &[Member], devices: &BlockDevices) -> Result<Vec<Member>, HostError> {
-    let newest = found.iter().map(|member| &member.superblock).max_by_key(|superblock| superblock.rank());
+    let newest = newest(found.iter().map(|member| &member.superblock), |_| false);
     let is_found = |uuid: Uuid| found.iter().any(|member| member.superblock.member_uuid == uuid);
     let all = newest.iter().flat_map(|newest| {
         let members = newest.state.members().map(|desc| (desc.uuid, desc.size_bytes));
@@ -379,8 +379,8 @@ pub fn assemble(found: impl IntoIterator<Item = Member>) -> BTreeMap<Uuid, Assem
 
 /// `None` when there are only devices that were about to be added: they do not know the array.
 fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
-    let tell = found.iter().filter(|member| !member.superblock.is_joining());
-    let newest = tell.max_by_key(|member| member.superblock.rank())?.superblock.clone();
+    let lost = |uuid: &Uuid| found.iter().any(|of| of.spoiled.is_some() && of.superblock.member_uuid == *uuid);
+    let newest = newest(found.iter().map(|member| &member.superblock), lost)?.clone();
     let expected: Vec<_> = newest.state.members().copied().collect();
     let (members, spares, oddities, blank) = (vec![None; expected.len()], Vec::new(), Vec::new(), Vec::new());
     let (left_out, moved) = (BTreeMap::new(), Vec::new());

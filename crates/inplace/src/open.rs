@@ -197,6 +197,7 @@ async fn put_into_service(
     let intent =
         (layout.level() != Level::Raid0).then(|| Intent::new(array.tag(), state.session, stripes, regions, &stale));
     let ledger = Rc::new(Ledger::new(assembly.superblock, intent, log));
+    ledger.generation.set(assembly.last_generation);
     core.ledger.set(ledger.clone()).ok().expect("the array is new");
     let faulted = |error: crate::RaidError| ArrayError::Faulted(error.to_string());
     if let Some(intent) = ledger.intent() {

@@ -5,7 +5,7 @@ use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
 
 use crate::check::findings::{Finding, FindingKind};
-use crate::recover::assemble::{Found, hides_newer, look as look_at, lost_slot};
+use crate::recover::assemble::{Found, hides_newer, look as look_at, lost_slot, newest_of};
 
 /// What the superblocks say.
 pub(crate) struct Looked {
@@ -41,10 +41,10 @@ pub(crate) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
             Err(error) => findings.push(no_member(device, &format!("cannot be read: {error}")).degrading()),
         }
     }
-    let Some(newest) = newest_of(&members) else {
+    let lost: Vec<_> = members.iter().filter_map(|member| lost_slot(&member.device, &member.slots)).collect();
+    let Some(newest) = newest_of(members.iter().map(|member| &member.newest), &lost).cloned() else {
         return Looked { findings, usable: Vec::new() };
     };
-    let lost: Vec<_> = members.iter().filter_map(|member| lost_slot(&member.device, &member.slots)).collect();
     let present = members.iter().map(|member| member.newest.member_uuid).collect();
     let told = !hides_newer(&newest, &lost, &present);
     let mut usable = Vec::new();
@@ -63,10 +63,6 @@ pub(crate) async fn look(rt: &Runtime, devices: &[DeviceInfo], wanted: Option<Uu
 
 fn no_member(device: &DeviceInfo, what: &str) -> Finding {
     Finding::new(FindingKind::NotAMember, format!("{} {what}", device.name)).of_device(&device.name)
-}
-
-fn newest_of(members: &[Member]) -> Option<Superblock> {
-    members.iter().map(|m| &m.newest).filter(|s| !s.is_joining()).max_by_key(|s| s.rank()).cloned()
 }
 
 /// A device of a group that never came, or has gone, or whose place another device has: nothing of the array is missing.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use cygnus_format::{
     ArrayState, GroupDesc, GroupState, Holdings, MemberDesc, MemberState, Probe, SPARE, SUPERBLOCK_AREA, Slots,
-    Standing, Superblock, SuperblockError,
+    Standing, Superblock, SuperblockError, newest,
 };
 use cygnus_runtime::{Claim, DeviceInfo, DeviceIx, Runtime};
 use cygnus_types::{ByteSize, GroupId, MemberIx, Uuid};
@@ -94,6 +94,9 @@ pub struct Assembly {
     pub(crate) lost: Vec<LostSlot>,
     /// Spoiled copies of superblocks that have a good one beside them.
     pub(crate) mendable: Vec<Mendable>,
+    /// The generation behind which those of this opening begin. It is that of the superblock that counts, unless a member has a higher one
+    /// that does not count ([`cygnus_format::newest`]).
+    pub last_generation: u64,
 }
 
 /// More sessions than anybody begins behind the newest superblock that is left. A device whose slot is lost had one generation more
@@ -194,7 +197,7 @@ impl Findings {
 
     fn put_together(self, wanted: Option<Uuid>, outsiders: Outsiders) -> Result<Assembly, ArrayError> {
         let present: BTreeSet<Uuid> = self.members.iter().map(|(_, superblock)| superblock.member_uuid).collect();
-        let mut assembly = put_together(self.members, wanted, self.remarks, outsiders)?;
+        let mut assembly = put_together(self.members, &self.lost, wanted, self.remarks, outsiders)?;
         let array = &assembly.superblock.array;
         if hides_newer(&assembly.superblock, &self.lost, &present) {
             assembly.lost = self.lost;
@@ -237,6 +240,14 @@ pub(crate) fn hides_newer(newest: &Superblock, lost: &[LostSlot], present: &BTre
     })
 }
 
+/// The superblock that counts of those found of an array, some of whose members have lost slots.
+pub(crate) fn newest_of<'a>(
+    found: impl IntoIterator<Item = &'a Superblock>,
+    lost: &[LostSlot],
+) -> Option<&'a Superblock> {
+    newest(found, |uuid| lost.iter().any(|slot| slot.uuid == *uuid))
+}
+
 fn refuse_in_place(state: &ArrayState) -> Result<(), ArrayError> {
     match state.in_place {
         None => Ok(()),
@@ -261,7 +272,7 @@ pub(crate) fn assemble_members(
     wanted: Option<Uuid>,
     remarks: Vec<String>,
 ) -> Result<Assembly, ArrayError> {
-    let assembly = put_together(members, wanted, remarks, Outsiders::StayOut)?;
+    let assembly = put_together(members, &[], wanted, remarks, Outsiders::StayOut)?;
     let state = &assembly.superblock.state;
     refuse_in_place(state)?;
     Ok(assembly)
@@ -269,12 +280,17 @@ pub(crate) fn assemble_members(
 
 fn put_together(
     members: Vec<(DeviceInfo, Superblock)>,
+    lost: &[LostSlot],
     wanted: Option<Uuid>,
     remarks: Vec<String>,
     outsiders: Outsiders,
 ) -> Result<Assembly, ArrayError> {
-    let tell = members.iter().filter(|(_, superblock)| !superblock.is_joining());
-    let Some((_, newest)) = tell.max_by_key(|(_, s)| (wanted == Some(s.array), s.rank())) else {
+    let of = |array: Option<Uuid>| {
+        let found = members.iter().map(|(_, superblock)| superblock);
+        newest_of(found.filter(|one| array.is_none_or(|array| one.array == array)), lost)
+    };
+    // Who is given devices of several arrays hears of it below.
+    let Some(newest) = wanted.and_then(|array| of(Some(array))).or_else(|| of(of(None).map(|any| any.array))) else {
         return Err(ArrayError::NoArray(if remarks.is_empty() { "none given".into() } else { remarks.join("; ") }));
     };
     let superblock = newest.clone();
@@ -285,6 +301,7 @@ fn put_together(
     }
     let places = vec![None; superblock.state.members().count()];
     let mut assembly = Assembly { remarks, ..Assembly::of(superblock, places) };
+    assembly.begin_behind(members.iter().map(|(_, own)| own));
     for (device, own) in members {
         assembly.place(device, &own)?;
     }
@@ -307,9 +324,18 @@ impl Assembly {
         claim(rt, self.devices.iter().flatten().chain(others).chain(readmitted).chain(spares))
     }
 
+    /// Notes behind which generation this opening begins. The next superblock goes to the other slot than the one that counts, so what is left
+    /// out are pairs.
+    fn begin_behind<'a>(&mut self, found: impl Iterator<Item = &'a Superblock>) {
+        let own = &self.superblock;
+        let highest = found.filter(|one| one.array == own.array).map(|one| one.generation).max().unwrap_or(0);
+        self.last_generation = own.generation + highest.saturating_sub(own.generation).next_multiple_of(2);
+    }
+
     /// An array of these members, about which there is nothing to be said.
     pub(crate) fn of(superblock: Superblock, devices: Vec<Option<DeviceInfo>>) -> Self {
         Self {
+            last_generation: superblock.generation,
             superblock,
             devices,
             returning: Vec::new(),
@@ -494,7 +520,7 @@ impl Assembly {
             }
             return Ok(());
         }
-        if own.generation < newest.generation {
+        if own.generation < newest.generation || own.state.session < newest.state.session {
             self.behind.push(MemberIx(ix as u16));
         }
         match self.devices[ix].replace(device.clone()) {

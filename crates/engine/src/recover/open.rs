@@ -446,7 +446,7 @@ fn describe_assembly(steps: &mut Steps<'_>, assembly: &Assembly) {
 }
 
 pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) -> Result<Rc<Reactor>, ArrayError> {
-    let Superblock { array, generation, state, .. } = &assembly.superblock;
+    let Superblock { array, state, .. } = &assembly.superblock;
     let mut policies = policies_of(state)?;
     if options.one_group_at_a_time {
         policies.cleaning = policies.cleaning.one_at_a_time();
@@ -492,7 +492,7 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     let capacity = Medium::ALL.map(|medium| shared.protections.on(medium).capacity_as_promised());
     let rules = Medium::ALL.map(|medium| shared.policies.victim_on(medium));
     let candidates = Candidates::new(shared.policies.cleaning, rules, capacity);
-    let home = Home::new(space, Cleaning::new(candidates), state.clone(), *array, *generation);
+    let home = Home::new(space, Cleaning::new(candidates), state.clone(), *array, assembly.last_generation);
     Ok(Reactor::new(rt.clone(), shared, 1, Some(home)))
 }
 

@@ -10,10 +10,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cygnus_format::{GroupState, MemberState, SPARE, Standing, StripeHeader, Superblock};
+use cygnus_format::{GroupState, MemberState, SPARE, Standing, StripeHeader, Superblock, newest};
 use cygnus_policy::LatencyRule;
 use cygnus_runtime::{BufSlice, DeviceInfo, Runtime};
-use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, VolumeId};
+use cygnus_types::{BLOCK, GroupId, Lba, MemberIx, Uuid, VolumeId};
 
 use crate::array::Array;
 use crate::error::ArrayError;
@@ -68,9 +68,8 @@ impl Salvage {
             let mut remarks = Vec::new();
             let (candidates, nameless) = look(rt, devices, options, &mut remarks).await;
             let lost_slot = candidates.iter().any(|candidate| candidate.lost_slot);
-            let Some(newest) =
-                candidates.iter().map(|c| &c.superblock).filter(|s| !s.is_joining()).max_by_key(|s| s.rank()).cloned()
-            else {
+            let lost = |uuid: &Uuid| candidates.iter().any(|c| c.lost_slot && c.superblock.member_uuid == *uuid);
+            let Some(newest) = newest(candidates.iter().map(|c| &c.superblock), lost).cloned() else {
                 return Err(ArrayError::NoArray(if remarks.is_empty() {
                     "none given".into()
                 } else {
