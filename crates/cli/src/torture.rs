@@ -114,6 +114,7 @@ fn run_story(file: &Path, args: &TortureArgs, plant: Plant, output: Output) -> R
 }
 
 fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Failure> {
+    refuse_seeds_beyond(args)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let requests = args.requests.or((args.campaign && args.seeds.is_none()).then_some(CAMPAIGN));
     let options = Options {
@@ -149,6 +150,18 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
         (None, failed) => output.verdict(false, &format!("{failed} of {} failed", counted(report.seeds, "seed"))),
         (Some(_), 0) => output.verdict(false, NOT_CAUGHT),
     })
+}
+
+/// Refuses more seeds than there are from the first one on.
+fn refuse_seeds_beyond(args: &TortureArgs) -> Result<(), Failure> {
+    let last = u64::MAX;
+    match args.seeds.filter(|seeds| seeds.saturating_sub(1) > last - args.start) {
+        None => Ok(()),
+        Some(seeds) => Err(Failure::Usage(format!(
+            "{seeds} seeds from {} on: the last seed is {last}; give fewer --seeds, or a smaller --start",
+            args.start
+        ))),
+    }
 }
 
 /// The first failures, each with its story made short and written down.
