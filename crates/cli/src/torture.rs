@@ -27,6 +27,8 @@ const TOLD: usize = 3;
 #[derive(Debug, Serialize)]
 struct Outcome {
     seeds: u64,
+    /// Whether a signal ended it before all was run that was asked for.
+    cut_short: bool,
     seconds: f64,
     seeds_per_minute: f64,
     requests: u64,
@@ -139,17 +141,25 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
     });
     drop(bar);
     let took = begun.elapsed();
-    if interrupt::requested() {
+    let cut_short = interrupt::requested() && !is_whole(&report, &options);
+    if cut_short {
         output.warn("stopped by a signal: what was run until then is told, the rest was not run");
     }
     let failures = told(&report, args, plant, output);
-    let outcome = outcome(&report, took, failures, args.campaign);
+    let outcome = Outcome { cut_short, ..outcome(&report, took, failures, args.campaign) };
     output.answer(&outcome, |_| outcome.text())?;
     Ok(match (args.plant, report.failures.len()) {
+        (None, 0) if cut_short => output.verdict(false, "cut short by a signal before all was run that was asked for"),
         (None, 0) | (Some(_), 1..) => Exit::Done,
         (None, failed) => output.verdict(false, &format!("{failed} of {} failed", counted(report.seeds, "seed"))),
         (Some(_), 0) => output.verdict(false, NOT_CAUGHT),
     })
+}
+
+/// Whether all was run that was asked for.
+fn is_whole(report: &Report, options: &Options) -> bool {
+    let has_requests = options.requests.is_some_and(|most| report.tally.requests() >= most);
+    report.seeds >= options.seeds || has_requests || options.stop_at_failure && !report.failures.is_empty()
 }
 
 /// Refuses more seeds than there are from the first one on.
@@ -214,6 +224,7 @@ fn outcome(report: &Report, took: Duration, failures: Vec<FailedSeed>, campaign:
     let requests = report.tally.requests();
     Outcome {
         seeds: report.seeds,
+        cut_short: false,
         seconds,
         seeds_per_minute: report.seeds as f64 / seconds * 60.0,
         requests,
@@ -267,7 +278,7 @@ impl Outcome {
         }
         out.push_str(&format!(
             "{} seeds in {:.1} s ({:.0} per minute): {} requests ({:.0} per second), {:.0} device operations per second, \
-             {} faults met, {} failed{}\n",
+             {} faults met, {} failed{}{}\n",
             show::count(self.seeds),
             self.seconds,
             self.seeds_per_minute,
@@ -277,6 +288,7 @@ impl Outcome {
             show::count(self.figures.get("faults_met").copied().unwrap_or(0)),
             self.failures.len(),
             self.words_of_kinds(),
+            if self.cut_short { "; cut short by a signal" } else { "" },
         ));
         out
     }
