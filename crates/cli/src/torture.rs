@@ -8,7 +8,7 @@ use crate::outfile;
 use crate::output::Output;
 use crate::progress::{Bar, Counts};
 use cygnus_control::show;
-use cygnus_torture::{Coverage, Effort, Options, Plant, Report, Story, replay, run_seeds, shorten};
+use cygnus_torture::{Coverage, Effort, Options, Plant, Report, SeedFailure, Short, Story, replay, run_seeds, shorten};
 use cygnus_types::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -62,12 +62,12 @@ struct FailedSeed {
     failure: String,
     /// The command that runs the seed again.
     replay: String,
-    short: Option<ShortStory>,
+    short: Option<WrittenStory>,
 }
 
-/// A failing seed made short.
+/// The story of a failing seed, made short unless that was not wanted.
 #[derive(Debug, Serialize)]
-struct ShortStory {
+struct WrittenStory {
     /// Line by line.
     story: String,
     /// How it ends: badly, and of the same kind as the seed.
@@ -176,32 +176,34 @@ fn refuse_seeds_beyond(args: &TortureArgs) -> Result<(), Failure> {
 
 /// The first failures, each with its story made short and written down.
 fn told(report: &Report, args: &TortureArgs, plant: Plant, output: Output) -> Vec<FailedSeed> {
-    let tell = |(n, failed): (usize, &cygnus_torture::SeedFailure)| {
-        let short = (n < TOLD && args.shrink > 0).then(|| {
-            // It may take an hour where the story's array is large.
-            let (kind, why, runs) = (failed.failure.kind(), failed.failure.to_string(), args.shrink);
-            let why = one_line(&why);
-            output.warn(&format!(
-                "seed {} failed ({kind}): {why}; making its story short by up to {runs} runs of it",
-                failed.seed
-            ));
-            short_story(failed.seed, args, plant, output)
-        });
-        let short = short.flatten();
-        FailedSeed {
-            seed: failed.seed,
-            journal: failed.journal.clone(),
-            kind: failed.failure.kind().name(),
-            failure: failed.failure.to_string(),
-            replay: failed.replay.clone(),
-            short,
-        }
+    let tell = |(n, failed): (usize, &SeedFailure)| FailedSeed {
+        seed: failed.seed,
+        journal: failed.journal.clone(),
+        kind: failed.failure.kind().name(),
+        failure: failed.failure.to_string(),
+        replay: failed.replay.clone(),
+        short: (n < TOLD)
+            .then(|| short(failed, args, plant, output))
+            .flatten()
+            .map(|short| write_down(failed.seed, &short, args, plant, output)),
     };
     report.failures.iter().enumerate().map(tell).collect()
 }
 
-fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> Option<ShortStory> {
-    let short = shorten(&Story::about(args.about, seed), plant, Effort { runs: args.shrink, lines: 0 })?;
+/// The story of a seed that failed, as short as it may be made.
+fn short(failed: &SeedFailure, args: &TortureArgs, plant: Plant, output: Output) -> Option<Short> {
+    let (seed, kind, runs) = (failed.seed, failed.failure.kind(), args.shrink);
+    let story = Story::about(args.about, seed);
+    if runs == 0 {
+        return Some(Short { story, failure: failed.failure.clone(), tried: 0 });
+    }
+    // It may take an hour where the story's array is large.
+    let (why, told) = (failed.failure.to_string(), "making its story short by up to");
+    output.warn(&format!("seed {seed} failed ({kind}): {}; {told} {runs} runs of it", one_line(&why)));
+    shorten(&story, plant, Effort { runs, lines: 0 })
+}
+
+fn write_down(seed: u64, short: &Short, args: &TortureArgs, plant: Plant, output: Output) -> WrittenStory {
     let name = format!("seed-{seed}.story");
     let file = args.stories.join(&name);
     let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
@@ -212,7 +214,7 @@ fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> O
         output.warn(&format!("{failure}: the story is only shown"));
     }
     let replay = format!("cygnus torture --replay {}{plant}", file.display());
-    Some(ShortStory { story, failure, replay })
+    WrittenStory { story, failure, replay }
 }
 
 fn one_line(text: &str) -> &str {
@@ -259,7 +261,7 @@ impl Outcome {
         for failure in self.failures.iter().take(TOLD) {
             out.push_str(&format!("{}\nagain: {}\n\n", failure.journal, failure.replay));
             if let Some(short) = &failure.short {
-                out.push_str(&format!("The short story of seed {}:\n{}\n", failure.seed, short.story));
+                out.push_str(&format!("The story of seed {}:\n{}\n", failure.seed, short.story));
                 out.push_str(&format!("ends with: {}\nagain: {}\n\n", short.failure, short.replay));
             }
         }

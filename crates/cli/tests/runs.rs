@@ -144,3 +144,13 @@ fn the_page_leads_to_pictures_that_were_drawn() {
         files(&dir.join("figures/swan/model")).iter().all(|(name, _)| !name.ends_with("png") && !name.ends_with("pdf"))
     );
 }
+
+#[test]
+fn stories_that_are_not_to_be_short_are_written_down_as_they_are() {
+    let dir = Scratch::new("torture-unshrunk");
+    let args = "torture --seeds 20 --plant flushes-ignored --stop-at-failure --jobs 1 --shrink 0";
+    ran(dir.path(), &args.split(' ').collect::<Vec<_>>());
+    let stories = files(dir.path());
+    let [(story, _)] = &stories[..] else { panic!("{} stories", stories.len()) };
+    ran(dir.path(), &["torture", "--replay", story, "--plant", "flushes-ignored"]);
+}
