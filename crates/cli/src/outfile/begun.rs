@@ -3,6 +3,7 @@
 //! Where the file system can, it has no name until then: whatever ends the process, nothing of it stays. Elsewhere it has a hidden
 //! name beside the result, and what a killed process left under such a name goes when the same result is written again.
 
+use crate::leftover;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
@@ -24,7 +25,10 @@ impl Begun {
     pub(super) fn beside(path: &Path) -> io::Result<Self> {
         let prefix = format!(".{}.partial-", path.file_name().unwrap_or_default().to_string_lossy());
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        remove_leftovers(dir, &prefix);
+        for left in leftover::of_gone(dir, &prefix) {
+            // What cannot be removed stays.
+            let _ = fs::remove_file(left);
+        }
         let hidden = path.with_file_name(format!("{prefix}{}", std::process::id()));
         let (file, named) = match unnamed(dir) {
             Some(file) => (file, false),
@@ -79,29 +83,6 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Removes what processes that are gone have begun; what cannot be removed stays.
-fn remove_leftovers(dir: &Path, prefix: &str) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.strip_prefix(prefix)?.parse().ok());
-        if process.is_some_and(is_gone) && is_free(&entry.path()) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// Whether no process has this number, or only this very one, which has begun nothing of the kind yet.
-fn is_gone(process: u32) -> bool {
-    process == std::process::id()
-        || (Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{process}")).exists())
-}
-
-/// Whether it is a file that nobody writes: a process of another machine or container may, whose number says nothing here.
-fn is_free(path: &Path) -> bool {
-    let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    is_file && File::options().write(true).open(path).is_ok_and(|file| file.try_lock().is_ok())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,24 +118,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_goes_and_nothing_else() {
+    fn what_a_killed_process_left_goes_when_the_same_is_written_again() {
         let scratch = Scratch::new("begun-leftovers");
         let mut gone = std::process::Command::new("true").spawn().unwrap();
         gone.wait().unwrap();
-        let (gone, alive) = (gone.id(), std::os::unix::process::parent_id());
-        let stay = [format!(".out.partial-{alive}"), ".out.partial-x".into(), format!(".out2.partial-{gone}")];
-        let left = format!(".out.partial-{gone}");
-        for name in stay.iter().chain([&left]) {
+        let [same, other] = ["out", "out2"].map(|name| format!(".{name}.partial-{}", gone.id()));
+        for name in [&same, &other] {
             fs::write(scratch.path().join(name), "x").unwrap();
         }
-        let written = File::open(scratch.path().join(&left)).unwrap();
-        written.try_lock().unwrap();
-        remove_leftovers(scratch.path(), ".out.partial-");
-        assert_eq!(names(scratch.path()).len(), 4, "somebody writes it");
-        drop(written);
-        remove_leftovers(scratch.path(), ".out.partial-");
-        let mut stay = stay.to_vec();
-        stay.sort();
-        assert_eq!(names(scratch.path()), stay);
+        let _begun = Begun::beside(&scratch.path().join("out")).unwrap();
+        let left = names(scratch.path());
+        assert!(!left.contains(&same) && left.contains(&other), "{left:?}");
     }
 }
