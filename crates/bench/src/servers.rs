@@ -317,6 +317,15 @@ fn end_with_parent() -> std::io::Result<()> {
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
+/// Whether this process may run on a core.
+///
+/// # Errors
+/// What the system says if not.
+pub fn may_run_on(core: usize) -> std::io::Result<()> {
+    // On a thread of its own: the caller stays where it is.
+    std::thread::scope(|scope| scope.spawn(|| pin_thread(core)).join().expect("it makes one call"))
+}
+
 pub(crate) fn pin_thread(core: usize) -> std::io::Result<()> {
     // SAFETY: the set is a plain bit array, for which zeros are valid; CPU_SET checks nothing, so the core is bounded.
     let result = unsafe {

@@ -14,6 +14,7 @@ use cygnus_bench::{
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
+use cygnus_format::{GeometryError, MAX_WIDTH};
 use cygnus_target::loadgen::{LoadOptions, LoadReport, run as run_load};
 use cygnus_types::{Nanos, counted};
 use serde::Serialize;
@@ -31,6 +32,10 @@ pub fn run(args: &BenchArgs, output: Output) -> Result<Exit, Failure> {
 }
 
 fn engine(args: &EngineBenchArgs, output: Output) -> Result<(), Failure> {
+    let width = u16::from(args.raid.data) + u16::from(args.raid.parity);
+    if width > MAX_WIDTH.into() {
+        return Err(Failure::Usage(format!("--raid {}: {}", args.raid, GeometryError::TooWide(width))));
+    }
     let options = EngineOptions {
         data: args.raid.data,
         parity: args.raid.parity,

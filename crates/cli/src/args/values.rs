@@ -315,6 +315,14 @@ impl FromStr for Span {
     }
 }
 
+/// Reads how long is measured, for clap.
+pub fn parse_some_time(text: &str) -> Result<Span, ValueError> {
+    match text.parse()? {
+        Span(Duration::ZERO) => bad("nothing can be measured in no time: write 1s or more"),
+        span => Ok(span),
+    }
+}
+
 /// Reads how long a member may give no answer, for clap.
 pub fn parse_hung_after(text: &str) -> Result<Span, ValueError> {
     check_hung_after(text.parse()?)

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::leftover;
 use crate::output::Output;
-use cygnus_bench::{PeerOptions, PeerRow, run_peers};
+use cygnus_bench::{PeerOptions, PeerRow, may_run_on, run_peers};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
@@ -29,6 +29,8 @@ struct PeersReport {
 
 /// Carries out `cygnus bench peers`.
 pub fn run(args: &PeersBenchArgs, output: Output) -> Result<(), Failure> {
+    refuse_core("--server-core", args.server_core)?;
+    refuse_core("--client-core", args.client_core)?;
     let options = PeerOptions {
         time: args.time.0,
         server_core: args.server_core.into(),
@@ -40,6 +42,13 @@ pub fn run(args: &PeersBenchArgs, output: Output) -> Result<(), Failure> {
     let (rows, not_installed) = measured(options, output)?;
     let report = PeersReport { rows, not_installed };
     output.answer(&report, |paint| report.text(paint))
+}
+
+/// Refuses a core that there is not, or that others have.
+fn refuse_core(option: &str, core: u16) -> Result<(), Failure> {
+    may_run_on(core.into()).map_err(|error| {
+        Failure::Usage(format!("{option} {core}: this process may not run on core {core} ({error}): name another one"))
+    })
 }
 
 /// Measures on a thread of its own, so that a signal need not wait for it. The thread ends with the process then, and the servers
