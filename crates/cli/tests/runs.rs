@@ -154,3 +154,10 @@ fn stories_that_are_not_to_be_short_are_written_down_as_they_are() {
     let [(story, _)] = &stories[..] else { panic!("{} stories", stories.len()) };
     ran(dir.path(), &["torture", "--replay", story, "--plant", "flushes-ignored"]);
 }
+
+#[test]
+fn what_the_largest_seed_of_a_scenario_gave_can_be_run_again() {
+    let dir = Scratch::new("runs-largest-seed");
+    ran(dir.path(), &["sim", "run", "tiny", "--seed", &i64::MAX.to_string(), "--out", "first"]);
+    same_again(dir.path(), "first", &format!("tiny-swan-seed{}", i64::MAX));
+}
