@@ -24,7 +24,7 @@ def run(program, arguments, out, address):
     except ModuleNotFoundError as error:
         raise _command.CygnusError("ray= needs Ray: pip install ray, or leave ray= out") from error
 
-    plan = _command.ask(program, ["lab", "sweep", *arguments, "--out", out, "--dry-run"], "runs")
+    plan = _command.ask(program, ["lab", "sweep", *arguments, f"--out={out}", "--dry-run"], "runs")
     left = [run["id"] for run in plan["runs"] if not run["done"]]
     if not left:
         return

@@ -32,9 +32,9 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
     if ray and files is not None:
         raise ValueError("files= leaves the files of runs on this machine: leave out ray=")
     program = _command.find(binary)
-    arguments = [os.fspath(file)]
+    arguments = [_named(file)]
     for key, values in _varied(vary):
-        arguments += ["--vary", f"{key}=" + ",".join(_command.toml(value) for value in values)]
+        arguments.append(f"--vary={key}=" + ",".join(_command.toml(value) for value in values))
     if seeds is not None:
         if isinstance(seeds, bool) or not hasattr(seeds, "__index__"):
             raise TypeError(f"seeds says how many, counted from 1, and not {seeds!r}: a sweep file may name them, seeds = [1, 7]")
@@ -45,11 +45,11 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
             from . import _ray
 
             _ray.run(program, arguments, rows, None if ray is True else ray)
-        last = [*arguments, "--out", rows]
+        last = [*arguments, f"--out={rows}"]
         if jobs is not None:
             last.append(f"--jobs={jobs}")
         if files is not None:
-            last += ["--files", os.fspath(files)]
+            last.append(f"--files={os.fspath(files)}")
         # After Ray all rows are there, and are only put in order.
         answer = _command.ask(program, ["lab", "sweep", *last], "failed")
         # Only what is empty is missing: a drive may be "null", and an array's name be NA or 007.
@@ -57,6 +57,12 @@ def sweep(file, *, vary=None, seeds=None, out=None, files=None, jobs=None, ray=N
     if answer["failed"]:
         warnings.warn(f"{answer['failed']} of {answer['runs']} runs failed: see the column error", stacklevel=2)
     return frame
+
+
+def _named(file):
+    """The file's name as an argument: one that begins with a dash is no option."""
+    name = os.fspath(file)
+    return os.path.join(os.curdir, name) if name.startswith("-") else name
 
 
 def _varied(vary):

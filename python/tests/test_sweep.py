@@ -43,6 +43,17 @@ def test_mistakes_are_told_in_the_words_of_the_program(here):
         cygnus_lab.sweep(here / "sweep.toml", files=here, ray=True)
 
 
+def test_names_that_begin_with_a_dash_are_no_options(here, monkeypatch):
+    monkeypatch.chdir(here)
+    with pytest.raises(cygnus_lab.CygnusError, match="--help: No such file"):
+        cygnus_lab.sweep("--help")
+    (here / "-small.toml").write_text((here / "small.toml").read_text())
+    frame = cygnus_lab.sweep("-small.toml", vary={"workload.fio.0.depth": [1]}, out="-rows.csv", files="--runs")
+    assert len(frame) == 2 and (here / "-rows.csv").exists() and (here / "--runs").is_dir()
+    with pytest.raises(cygnus_lab.CygnusError, match="unknown field `--help`|--help"):
+        cygnus_lab.sweep("-small.toml", vary={"--help": [1]})
+
+
 def test_what_is_no_list_of_values_is_refused_in_words(here):
     for vary in ({"workload.fio.0.depth": 4}, {"volume.size": "32MiB"}, {"workload.fio.0.rate": {"iops": 100}}):
         with pytest.raises(TypeError, match="is a list of values, such as"):

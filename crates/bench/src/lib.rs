@@ -22,6 +22,6 @@ pub use failures::{FailureOptions, FailureReport, JobRow, LEAST_LIVE, LatencyRow
 pub use floor::Floor;
 pub use recovery::{Figure, run_recovery};
 pub use report::{EngineReport, Row};
-pub use servers::{PeerOptions, PeerRow, run_peers};
+pub use servers::{PeerOptions, PeerRow, may_run_on, run_peers};
 pub use simulation::{SimOptions, SimReport, SimRow, run_sim};
 pub use stages::{Stage, Stages, run_stages};

@@ -3,7 +3,7 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -132,24 +132,27 @@ impl Drop for Running {
     }
 }
 
-/// Measures the raw socket, ours, nbdkit's memory plugin and qemu-nbd; those not installed are named in the second part
-/// of the result.
+/// Measures the raw socket, ours, nbdkit's memory plugin and qemu-nbd, with their sockets and an image in `dir`, which should be in
+/// memory; those not installed are named in the second part of the result. The other servers end with the thread that calls this.
 ///
 /// # Errors
 /// See [`BenchError`].
-pub fn run_peers(options: &PeerOptions, progress: impl Fn(&str)) -> Result<(Vec<PeerRow>, Vec<String>), BenchError> {
-    let dir = ScratchDir::new()?;
+pub fn run_peers(
+    options: &PeerOptions,
+    dir: &Path,
+    progress: impl Fn(&str),
+) -> Result<(Vec<PeerRow>, Vec<String>), BenchError> {
     let size = ByteSize(options.device.0 * 2);
     let (mut rows, mut absent) = (Vec::new(), Vec::new());
     pin_thread(options.client_core)?;
     let servers = ["raw socket", "cygnus 4+1", "nbdkit memory", "qemu-nbd"];
     for name in &servers[..if options.peers { servers.len() } else { 2 }] {
-        let socket = dir.0.join("server.sock");
+        let socket = dir.join("server.sock");
         let started = match *name {
             "raw socket" => Some(Running::Raw(RawServer::start(&socket, size.0 as usize, options.server_core)?)),
             "cygnus 4+1" => start_ours(&socket, options).map(Some)?,
             "nbdkit memory" => start_other(nbdkit(&socket, size), options.server_core)?,
-            _ => start_other(qemu_nbd(&socket, &dir.0, size)?, options.server_core)?,
+            _ => start_other(qemu_nbd(&socket, dir, size)?, options.server_core)?,
         };
         let Some(running) = started else {
             absent.push((*name).into());
@@ -296,15 +299,31 @@ fn qemu_nbd(socket: &Path, dir: &Path, size: ByteSize) -> Result<Command, BenchE
 /// Starts a server on one core; `None` if it is not installed.
 fn start_other(mut command: Command, core: usize) -> Result<Option<Running>, BenchError> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: between fork and exec only an async-signal-safe system call is made, and nothing is allocated.
+    // SAFETY: between fork and exec only async-signal-safe system calls are made, and nothing is allocated.
     unsafe {
-        command.pre_exec(move || pin_thread(core));
+        command.pre_exec(move || end_with_parent().and_then(|()| pin_thread(core)));
     }
     match command.spawn() {
         Ok(child) => Ok(Some(Running::Other { clock: CpuClock::of_process(child.id())?, child })),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Has this process end when the thread that started it does, however that ends.
+fn end_with_parent() -> std::io::Result<()> {
+    // SAFETY: the call takes a number and changes nothing but this process's own setting.
+    let result = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// Whether this process may run on a core.
+///
+/// # Errors
+/// What the system says if not.
+pub fn may_run_on(core: usize) -> std::io::Result<()> {
+    // On a thread of its own: the caller stays where it is.
+    std::thread::scope(|scope| scope.spawn(|| pin_thread(core)).join().expect("it makes one call"))
 }
 
 pub(crate) fn pin_thread(core: usize) -> std::io::Result<()> {
@@ -315,24 +334,4 @@ pub(crate) fn pin_thread(core: usize) -> std::io::Result<()> {
         libc::sched_setaffinity(0, size_of_val(&set), &set)
     };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
-}
-
-/// A folder in memory that goes when this goes.
-struct ScratchDir(PathBuf);
-
-impl ScratchDir {
-    fn new() -> std::io::Result<Self> {
-        let base = Path::new("/dev/shm");
-        let base = if base.is_dir() { base.to_owned() } else { std::env::temp_dir() };
-        let dir = base.join(format!("cygnus-bench-{}", std::process::id()));
-        std::fs::create_dir(&dir)?;
-        Ok(Self(dir))
-    }
-}
-
-impl Drop for ScratchDir {
-    fn drop(&mut self) {
-        // It is scratch; what cannot be removed is left.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -1,20 +1,20 @@
 //! `cygnus bench`: what the measuring crates find, as tables.
 
 mod failures;
+mod peers;
 
-use crate::args::bench::{
-    BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs, PeersBenchArgs, RecoveryBenchArgs, SimBenchArgs,
-};
+use crate::args::bench::{BenchArgs, BenchCommand, EngineBenchArgs, NbdBenchArgs, RecoveryBenchArgs, SimBenchArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_bench::{
-    EngineOptions, EngineReport, Figure, PeerOptions, PeerRow, Row, SimOptions, SimReport, Stages, run_engine,
-    run_peers, run_recovery, run_sim, run_stages,
+    EngineOptions, EngineReport, Figure, Row, SimOptions, SimReport, Stages, run_engine, run_recovery, run_sim,
+    run_stages,
 };
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
+use cygnus_format::{GeometryError, MAX_WIDTH};
 use cygnus_target::loadgen::{LoadOptions, LoadReport, run as run_load};
 use cygnus_types::{Nanos, counted};
 use serde::Serialize;
@@ -23,7 +23,7 @@ use serde::Serialize;
 pub fn run(args: &BenchArgs, output: Output) -> Result<Exit, Failure> {
     match &args.what {
         BenchCommand::Engine(args) => engine(args, output).map(Exit::from),
-        BenchCommand::Peers(args) => peers(args, output).map(Exit::from),
+        BenchCommand::Peers(args) => peers::run(args, output).map(Exit::from),
         BenchCommand::Recovery(args) => recovery(args, output).map(Exit::from),
         BenchCommand::Failures(args) => failures::run(args, output).map(Exit::from),
         BenchCommand::Sim(args) => sim(args, output).map(Exit::from),
@@ -32,6 +32,10 @@ pub fn run(args: &BenchArgs, output: Output) -> Result<Exit, Failure> {
 }
 
 fn engine(args: &EngineBenchArgs, output: Output) -> Result<(), Failure> {
+    let width = u16::from(args.raid.data) + u16::from(args.raid.parity);
+    if width > MAX_WIDTH.into() {
+        return Err(Failure::Usage(format!("--raid {}: {}", args.raid, GeometryError::TooWide(width))));
+    }
     let options = EngineOptions {
         data: args.raid.data,
         parity: args.raid.parity,
@@ -109,57 +113,6 @@ fn rows(rows: &[Row], paint: Paint) -> String {
         ]);
     }
     table.render(paint)
-}
-
-/// What `bench peers` answers.
-#[derive(Debug, Serialize)]
-struct PeersReport {
-    rows: Vec<PeerRow>,
-    not_installed: Vec<String>,
-}
-
-fn peers(args: &PeersBenchArgs, output: Output) -> Result<(), Failure> {
-    let options = PeerOptions {
-        time: args.time.0,
-        server_core: args.server_core.into(),
-        client_core: args.client_core.into(),
-        depths: args.depth.iter().map(|&depth| depth.into()).collect(),
-        peers: !args.alone,
-        ..PeerOptions::default()
-    };
-    let (rows, not_installed) =
-        run_peers(&options, |what| output.remark(&format!("{what} ..."))).map_err(Failure::of)?;
-    let report = PeersReport { rows, not_installed };
-    output.answer(&report, |paint| report.text(paint))
-}
-
-impl PeersReport {
-    fn text(&self, paint: Paint) -> String {
-        let columns =
-            ["IOPS", "OF LIMIT", "P50", "P99", "P99.9", "SERVER CPU", "CLIENT CPU"].map(|name| (name, Align::Right));
-        let heads = [("SERVER", Align::Left), ("WORKLOAD", Align::Left), ("QUEUE", Align::Right)];
-        let mut table = Table::new(&[&heads[..], &columns[..]].concat());
-        let time = |micros: f64| (Tone::Normal, Nanos((micros * 1e3) as u64).to_string());
-        for row in &self.rows {
-            table.row(vec![
-                (Tone::Normal, row.server.clone()),
-                (Tone::Normal, row.workload.to_string()),
-                (Tone::Normal, format!("{} x {}", row.connections, row.depth)),
-                (Tone::Normal, show::count(row.iops as u64)),
-                (Tone::Normal, format!("{:.2}", row.of_limit)),
-                time(row.p50_us),
-                time(row.p99_us),
-                time(row.p99_9_us),
-                (Tone::Normal, format!("{:.0} ns", row.server_ns)),
-                (Tone::Normal, format!("{:.0} ns", row.client_ns)),
-            ]);
-        }
-        let absent = match &self.not_installed[..] {
-            [] => String::new(),
-            names => format!("not installed: {}\n", names.join(", ")),
-        };
-        format!("{}{absent}", table.render(paint))
-    }
 }
 
 /// What `bench recovery` answers.

@@ -20,6 +20,7 @@ mod infile;
 mod interrupt;
 mod kept;
 mod lab;
+mod leftover;
 mod ondisk;
 mod outfile;
 mod output;

@@ -1,7 +1,10 @@
 //! Files that commands write results to. None of them is ever a member of an array: not by its path, nor through a link, a
 //! device node or a loop device.
 
+mod begun;
+
 use crate::failure::Failure;
+use begun::Begun;
 use cygnus_format::{SUPERBLOCK_AREA, Superblock, SuperblockError};
 use cygnus_host::state::StateDir;
 use std::fs::{self, File};
@@ -43,11 +46,9 @@ pub fn create<T>(
     // What a link leads to is replaced, and not the link, which may be the system's, as /dev/stdout is.
     let followed = if path.is_symlink() { path.canonicalize().map_err(failed)? } else { path.into() };
     let path = followed.as_path();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let begun = Begun(path.with_file_name(format!(".{name}.partial-{}", std::process::id())));
-    let file = File::create_new(&begun.0).map_err(failed)?;
-    let done = write(BufWriter::with_capacity(256 << 10, file))?;
-    fs::rename(&begun.0, path).map_err(failed)?;
+    let begun = Begun::beside(path).map_err(failed)?;
+    let done = write(BufWriter::with_capacity(256 << 10, begun.file().map_err(failed)?))?;
+    begun.finish(path).map_err(failed)?;
     Ok(done)
 }
 
@@ -114,16 +115,6 @@ fn refuse_remembered(path: &Path, state: &StateDir) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Removed unless it was renamed.
-struct Begun(std::path::PathBuf);
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        // After the rename there is nothing to remove.
-        let _ = fs::remove_file(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::outfile;
 use crate::output::Output;
 use crate::progress::{Bar, Counts};
 use cygnus_control::show;
-use cygnus_torture::{Coverage, Effort, Options, Plant, Report, Story, replay, run_seeds, shorten};
+use cygnus_torture::{Coverage, Effort, Options, Plant, Report, SeedFailure, Short, Story, replay, run_seeds, shorten};
 use cygnus_types::counted;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ const TOLD: usize = 3;
 #[derive(Debug, Serialize)]
 struct Outcome {
     seeds: u64,
+    /// Whether a signal ended it before all was run that was asked for.
+    cut_short: bool,
     seconds: f64,
     seeds_per_minute: f64,
     requests: u64,
@@ -60,12 +62,12 @@ struct FailedSeed {
     failure: String,
     /// The command that runs the seed again.
     replay: String,
-    short: Option<ShortStory>,
+    short: Option<WrittenStory>,
 }
 
-/// A failing seed made short.
+/// The story of a failing seed, made short unless that was not wanted.
 #[derive(Debug, Serialize)]
-struct ShortStory {
+struct WrittenStory {
     /// Line by line.
     story: String,
     /// How it ends: badly, and of the same kind as the seed.
@@ -114,6 +116,7 @@ fn run_story(file: &Path, args: &TortureArgs, plant: Plant, output: Output) -> R
 }
 
 fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Failure> {
+    refuse_seeds_beyond(args)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let requests = args.requests.or((args.campaign && args.seeds.is_none()).then_some(CAMPAIGN));
     let options = Options {
@@ -138,47 +141,69 @@ fn run_many(args: &TortureArgs, plant: Plant, output: Output) -> Result<Exit, Fa
     });
     drop(bar);
     let took = begun.elapsed();
-    if interrupt::requested() {
+    let cut_short = interrupt::requested() && !is_whole(&report, &options);
+    if cut_short {
         output.warn("stopped by a signal: what was run until then is told, the rest was not run");
     }
     let failures = told(&report, args, plant, output);
-    let outcome = outcome(&report, took, failures, args.campaign);
+    let outcome = Outcome { cut_short, ..outcome(&report, took, failures, args.campaign) };
     output.answer(&outcome, |_| outcome.text())?;
     Ok(match (args.plant, report.failures.len()) {
+        (None, 0) if cut_short => output.verdict(false, "cut short by a signal before all was run that was asked for"),
         (None, 0) | (Some(_), 1..) => Exit::Done,
         (None, failed) => output.verdict(false, &format!("{failed} of {} failed", counted(report.seeds, "seed"))),
         (Some(_), 0) => output.verdict(false, NOT_CAUGHT),
     })
 }
 
+/// Whether all was run that was asked for.
+fn is_whole(report: &Report, options: &Options) -> bool {
+    let has_requests = options.requests.is_some_and(|most| report.tally.requests() >= most);
+    report.seeds >= options.seeds || has_requests || options.stop_at_failure && !report.failures.is_empty()
+}
+
+/// Refuses more seeds than there are from the first one on.
+fn refuse_seeds_beyond(args: &TortureArgs) -> Result<(), Failure> {
+    let last = u64::MAX;
+    match args.seeds.filter(|seeds| seeds.saturating_sub(1) > last - args.start) {
+        None => Ok(()),
+        Some(seeds) => Err(Failure::Usage(format!(
+            "{seeds} seeds from {} on: the last seed is {last}; give fewer --seeds, or a smaller --start",
+            args.start
+        ))),
+    }
+}
+
 /// The first failures, each with its story made short and written down.
 fn told(report: &Report, args: &TortureArgs, plant: Plant, output: Output) -> Vec<FailedSeed> {
-    let tell = |(n, failed): (usize, &cygnus_torture::SeedFailure)| {
-        let short = (n < TOLD && args.shrink > 0).then(|| {
-            // It may take an hour where the story's array is large.
-            let (kind, why, runs) = (failed.failure.kind(), failed.failure.to_string(), args.shrink);
-            let why = one_line(&why);
-            output.warn(&format!(
-                "seed {} failed ({kind}): {why}; making its story short by up to {runs} runs of it",
-                failed.seed
-            ));
-            short_story(failed.seed, args, plant, output)
-        });
-        let short = short.flatten();
-        FailedSeed {
-            seed: failed.seed,
-            journal: failed.journal.clone(),
-            kind: failed.failure.kind().name(),
-            failure: failed.failure.to_string(),
-            replay: failed.replay.clone(),
-            short,
-        }
+    let tell = |(n, failed): (usize, &SeedFailure)| FailedSeed {
+        seed: failed.seed,
+        journal: failed.journal.clone(),
+        kind: failed.failure.kind().name(),
+        failure: failed.failure.to_string(),
+        replay: failed.replay.clone(),
+        short: (n < TOLD)
+            .then(|| short(failed, args, plant, output))
+            .flatten()
+            .map(|short| write_down(failed.seed, &short, args, plant, output)),
     };
     report.failures.iter().enumerate().map(tell).collect()
 }
 
-fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> Option<ShortStory> {
-    let short = shorten(&Story::about(args.about, seed), plant, Effort { runs: args.shrink, lines: 0 })?;
+/// The story of a seed that failed, as short as it may be made.
+fn short(failed: &SeedFailure, args: &TortureArgs, plant: Plant, output: Output) -> Option<Short> {
+    let (seed, kind, runs) = (failed.seed, failed.failure.kind(), args.shrink);
+    let story = Story::about(args.about, seed);
+    if runs == 0 {
+        return Some(Short { story, failure: failed.failure.clone(), tried: 0 });
+    }
+    // It may take an hour where the story's array is large.
+    let (why, told) = (failed.failure.to_string(), "making its story short by up to");
+    output.warn(&format!("seed {seed} failed ({kind}): {}; {told} {runs} runs of it", one_line(&why)));
+    shorten(&story, plant, Effort { runs, lines: 0 })
+}
+
+fn write_down(seed: u64, short: &Short, args: &TortureArgs, plant: Plant, output: Output) -> WrittenStory {
     let name = format!("seed-{seed}.story");
     let file = args.stories.join(&name);
     let plant = plant.name().map_or_else(String::new, |name| format!(" --plant {name}"));
@@ -189,7 +214,7 @@ fn short_story(seed: u64, args: &TortureArgs, plant: Plant, output: Output) -> O
         output.warn(&format!("{failure}: the story is only shown"));
     }
     let replay = format!("cygnus torture --replay {}{plant}", file.display());
-    Some(ShortStory { story, failure, replay })
+    WrittenStory { story, failure, replay }
 }
 
 fn one_line(text: &str) -> &str {
@@ -201,6 +226,7 @@ fn outcome(report: &Report, took: Duration, failures: Vec<FailedSeed>, campaign:
     let requests = report.tally.requests();
     Outcome {
         seeds: report.seeds,
+        cut_short: false,
         seconds,
         seeds_per_minute: report.seeds as f64 / seconds * 60.0,
         requests,
@@ -235,7 +261,7 @@ impl Outcome {
         for failure in self.failures.iter().take(TOLD) {
             out.push_str(&format!("{}\nagain: {}\n\n", failure.journal, failure.replay));
             if let Some(short) = &failure.short {
-                out.push_str(&format!("The short story of seed {}:\n{}\n", failure.seed, short.story));
+                out.push_str(&format!("The story of seed {}:\n{}\n", failure.seed, short.story));
                 out.push_str(&format!("ends with: {}\nagain: {}\n\n", short.failure, short.replay));
             }
         }
@@ -254,7 +280,7 @@ impl Outcome {
         }
         out.push_str(&format!(
             "{} seeds in {:.1} s ({:.0} per minute): {} requests ({:.0} per second), {:.0} device operations per second, \
-             {} faults met, {} failed{}\n",
+             {} faults met, {} failed{}{}\n",
             show::count(self.seeds),
             self.seconds,
             self.seeds_per_minute,
@@ -264,6 +290,7 @@ impl Outcome {
             show::count(self.figures.get("faults_met").copied().unwrap_or(0)),
             self.failures.len(),
             self.words_of_kinds(),
+            if self.cut_short { "; cut short by a signal" } else { "" },
         ));
         out
     }

@@ -757,3 +757,21 @@ fn each_change_answers_with_one_json_object() {
     assert_eq!((not_found.len(), &not_found[0]["index"]), (1, &5.into()), "{destroyed}");
     assert_eq!(destroyed["wiped"].as_array().unwrap().len(), 4);
 }
+
+#[test]
+fn a_salvage_that_cannot_begin_leaves_no_file() {
+    let place = Place::new("salvage-too-long");
+    place.create_tank();
+    place.ok("volume create tank/vol0 --size 64GiB");
+    place.ends("array salvage tank/vol0 v.img --map no/such/directory", 1);
+    assert!(!place.0.join("v.img").exists());
+    // A limit of the process stands for one of the file system.
+    let line = place.command("array salvage tank/vol0 v.img --map v.map");
+    let script = "trap '' XFSZ; ulimit -f 1000000; exec \"$0\" \"$@\"";
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", script]).arg(line.get_program()).args(line.get_args());
+    let output = limited.current_dir(&place.0).env_remove("CYGNUS_STATE").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("smaller than the volume of 64 GiB"), "{said}");
+    assert!(!place.0.join("v.img").exists() && !place.0.join("v.map").exists());
+}

@@ -144,3 +144,20 @@ fn the_page_leads_to_pictures_that_were_drawn() {
         files(&dir.join("figures/swan/model")).iter().all(|(name, _)| !name.ends_with("png") && !name.ends_with("pdf"))
     );
 }
+
+#[test]
+fn stories_that_are_not_to_be_short_are_written_down_as_they_are() {
+    let dir = Scratch::new("torture-unshrunk");
+    let args = "torture --seeds 20 --plant flushes-ignored --stop-at-failure --jobs 1 --shrink 0";
+    ran(dir.path(), &args.split(' ').collect::<Vec<_>>());
+    let stories = files(dir.path());
+    let [(story, _)] = &stories[..] else { panic!("{} stories", stories.len()) };
+    ran(dir.path(), &["torture", "--replay", story, "--plant", "flushes-ignored"]);
+}
+
+#[test]
+fn what_the_largest_seed_of_a_scenario_gave_can_be_run_again() {
+    let dir = Scratch::new("runs-largest-seed");
+    ran(dir.path(), &["sim", "run", "tiny", "--seed", &i64::MAX.to_string(), "--out", "first"]);
+    same_again(dir.path(), "first", &format!("tiny-swan-seed{}", i64::MAX));
+}

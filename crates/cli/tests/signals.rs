@@ -116,3 +116,32 @@ fn a_signal_that_comes_twice_at_once_stops_a_server_cleanly() {
     server.stderr.take().unwrap().read_to_string(&mut words).unwrap();
     assert!(server.wait().unwrap().success() && words.ends_with("tank is stopped cleanly\n"), "{words}");
 }
+
+/// Only a run of all that was asked for is one without failures.
+#[test]
+fn torture_that_is_cut_short_does_not_pass() {
+    let place = Place::new("torture");
+    let child = place.start("torture --seeds 1000000 --jobs 1 --about tight --json");
+    std::thread::sleep(Duration::from_secs(1));
+    terminate(&child);
+    let output = child.wait_with_output().unwrap();
+    let (told, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(told.contains("\"cut_short\": true") && said.contains("cut short by a signal"), "{told}{said}");
+}
+
+/// What is measured lies in memory, which nobody else would give back.
+#[test]
+fn a_benchmark_that_is_cut_short_leaves_nothing_in_memory() {
+    let place = Place::new("bench");
+    let mut child = place.start("bench peers --alone --time 1h --depth 1 --client-core 0");
+    let dir = std::path::PathBuf::from(format!("/dev/shm/cygnus-bench-{}", child.id()));
+    while !dir.join("servers/server.sock").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    terminate(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!dir.exists());
+}

@@ -6,6 +6,7 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use cygnus::{
@@ -60,7 +61,7 @@ async fn run(Reactor { rt, devices, .. }: Reactor, is_new: bool, words: &[&str])
     done
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn kv() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let [folder, words @ ..] = &words[..] else { return Err(USAGE.into()) };
@@ -72,4 +73,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let there = paths.iter().filter(|path| path.exists());
     let devices = there.map(|path| Device::open(path, Access::Exclusive)).collect::<Result<_, _>>()?;
     block_on(&Config { devices, ..Config::default() }, |reactor| run(reactor, is_new, words))?
+}
+
+fn main() -> ExitCode {
+    match kv() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -20,7 +20,7 @@ use crate::tally::Tally;
 pub struct Options {
     /// First seed.
     pub start: u64,
-    /// How many seeds, one after the other.
+    /// How many seeds, one after the other; fewer where the numbers end before.
     pub seeds: u64,
     /// Begin no other seed when so many requests of clients have been made.
     pub requests: Option<u64>,
@@ -112,16 +112,15 @@ fn quiet_panics() {
 /// Runs seeds and reports; `progress` is told how far it is, from any of the threads.
 pub fn run_seeds(options: &Options, progress: impl Fn(&Report) + Sync) -> Report {
     quiet_panics();
-    let next = AtomicU64::new(options.start);
+    let next = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
     let report = Mutex::new(Report::default());
     let work = || {
         TORTURES.set(true);
         while !stop.load(Ordering::Relaxed) {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= options.start.saturating_add(options.seeds) {
-                break;
-            }
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            // The largest seed is the last one, however many are wanted.
+            let Some(seed) = options.start.checked_add(nth).filter(|_| nth < options.seeds) else { break };
             let outcome = run_seed(seed, options);
             let mut report = report.lock().expect("no holder panics");
             report.seeds += 1;

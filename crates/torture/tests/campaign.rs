@@ -58,3 +58,13 @@ fn a_seed_tells_the_same_story_twice() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn after_the_largest_seed_there_is_none() {
+    for (start, seeds, run) in [(u64::MAX, 1, 1), (u64::MAX - 1, 5, 2), (u64::MAX, 0, 0)] {
+        for jobs in [1, 2] {
+            let options = Options { start, seeds, jobs, tier: Tier::Copies, ..Options::default() };
+            assert_eq!(run_seeds(&options, |_| {}).seeds, run, "{seeds} from {start} with {jobs} jobs");
+        }
+    }
+}

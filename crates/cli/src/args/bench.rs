@@ -1,6 +1,6 @@
 //! `cygnus bench ...`
 
-use super::values::{Size, Span, parse_whole_blocks};
+use super::values::{Size, Span, parse_some_time, parse_whole_blocks};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use cygnus_format::Raid;
@@ -84,7 +84,7 @@ pub struct EngineBenchArgs {
 #[derive(Debug, Args)]
 pub struct PeersBenchArgs {
     /// How long each measurement counts
-    #[arg(long, value_name = "TIME", default_value = "3s")]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = parse_some_time)]
     pub time: Span,
     /// Requests in flight on each of four connections (1: on a single one); may be given several times
     #[arg(long, value_name = "N", default_values_t = [1, 32, 128], value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -122,7 +122,7 @@ pub struct SimBenchArgs {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     pub scale: u32,
     /// Virtual time to measure
-    #[arg(long, value_name = "TIME", default_value = "4s")]
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = parse_some_time)]
     pub duration: Span,
 }
 
@@ -180,7 +180,7 @@ pub struct NbdBenchArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_whole_blocks)]
     pub span: Option<Size>,
     /// How long to measure each export
-    #[arg(long, value_name = "TIME", default_value = "5s")]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_some_time)]
     pub time: Span,
     /// How long to load it before measuring
     #[arg(long, value_name = "TIME", default_value = "1s")]

@@ -1,6 +1,6 @@
 //! `cygnus sim`
 
-use super::values::MAX_SEED;
+use super::values::MAX_SCENARIO_SEED;
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 
@@ -133,7 +133,7 @@ pub struct RunArgs {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scenario: PathBuf,
     /// Decides all random choices, instead of the scenario's own seed
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_SCENARIO_SEED))]
     pub seed: Option<u64>,
     /// Write results below this directory, into runs/SCENARIO-ARRAY-seedN for each array
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

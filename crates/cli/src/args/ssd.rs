@@ -9,7 +9,9 @@ const SERVE_EXAMPLES: &str = "\
 Examples:
   Three drives of 1 GiB, and an array of them:
     for n in 0 1 2; do cygnus ssd serve d$n --create 1GiB --listen unix:d$n.sock & done
+    for n in 0 1 2; do until [ -S d$n.sock ]; do sleep 0.1; done; done     # until they listen
     cygnus array create tank --preset log-raid --raid 2+1 ssd:unix:d{0..2}.sock
+    kill %1 %2 %3          # stops the drives cleanly, after what serves the array
   One for hosts of a network that is trusted, as slow as a SATA drive:
     cygnus ssd serve d3 --create 100GiB --model sata --timed --listen tcp:10.0.0.7:4420
 

@@ -11,7 +11,10 @@ use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
 
-/// The largest seed: scenarios keep seeds, TOML has no larger numbers than 2^63 - 1, and several seeds are counted up from one.
+/// The largest seed that a scenario can keep: TOML has no larger numbers.
+pub const MAX_SCENARIO_SEED: u64 = i64::MAX as u64;
+
+/// The largest seed that several are counted up from, all of which scenarios can keep.
 pub const MAX_SEED: u64 = 1 << 62;
 
 /// Why a value is not understood; what to write instead.
@@ -312,6 +315,14 @@ impl FromStr for Span {
         millis
             .map(|millis| Self(Duration::from_millis(millis)))
             .ok_or_else(|| ValueError(format!("'{text}' is too long: at most 36500d")))
+    }
+}
+
+/// Reads how long is measured, for clap.
+pub fn parse_some_time(text: &str) -> Result<Span, ValueError> {
+    match text.parse()? {
+        Span(Duration::ZERO) => bad("nothing can be measured in no time: write 1s or more"),
+        span => Ok(span),
     }
 }
 

@@ -11,10 +11,12 @@ use crate::output::LogLines;
 use crate::progress::{Bar, Counts};
 use cygnus_engine::{Salvage, Volume};
 use cygnus_host::members::Assembly;
+use cygnus_host::state::StateDir;
 use cygnus_types::{BLOCK, ByteSize, Lba, counted};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,9 +90,7 @@ pub fn run(args: &SalvageArgs, context: &Context) -> Result<Exit, Failure> {
                 Failure::Failed(format!("{array} has no volume {name:?}; it has {known}"))
             })?;
             remarks.borrow_mut().extend_from_slice(salvage.remarks());
-            // Both before the long work begins.
-            let open = |path: &PathBuf| outfile::open(path, args.force, &context.state);
-            let (out, map) = (open(&args.out)?, args.map.as_ref().map(open).transpose()?);
+            let (out, map) = open_both(args, volume.size(), &context.state)?;
             let copied =
                 copy(salvage, &volume, &out, &Bar::new(context.output, Counts::Bytes, Some(volume.size()))).await;
             let answer = copied.map_err(|error| Failure::Failed(format!("{}: {error}", args.out.display())))?;
@@ -114,12 +114,50 @@ fn missing(answer: &Answer) -> String {
     format!("{} lost, {} unknown", ByteSize(answer.lost_bytes), ByteSize(answer.unknown_bytes))
 }
 
+/// The files of the copy, as long as the volume, and of its map: both before the long work begins, and if either cannot be had,
+/// none is left that was not there.
+fn open_both(args: &SalvageArgs, size: u64, state: &StateDir) -> Result<(File, Option<File>), Failure> {
+    let open = |path: &PathBuf| {
+        let is_new = path.symlink_metadata().is_err();
+        let file = outfile::open(path, args.force, state)?;
+        Ok::<_, Failure>((file, New(is_new.then(|| path.clone()))))
+    };
+    let (out, mut new_out) = open(&args.out)?;
+    let (map, mut new_map) = args.map.as_ref().map(open).transpose()?.unzip();
+    // What an older copy holds goes only once it is clear that the new one fits.
+    let emptied = out.set_len(size).and_then(|()| out.set_len(0)).and_then(|()| out.set_len(size));
+    emptied.map_err(|error| Failure::Failed(format!("{}: {}", args.out.display(), too_long(error, size))))?;
+    new_out.0 = None;
+    new_map.iter_mut().for_each(|new: &mut New| new.0 = None);
+    Ok((out, map))
+}
+
+/// Why a file cannot be as long as the volume.
+fn too_long(error: std::io::Error, size: u64) -> String {
+    if error.kind() != ErrorKind::FileTooLarge {
+        return error.to_string();
+    }
+    format!(
+        "the largest file that may be here is smaller than the volume of {}: name one on a file system that takes larger ones, \
+         as XFS does (up to 8 EiB)",
+        ByteSize(size)
+    )
+}
+
+/// A file that was made here, and that goes unless this is told to forget it.
+struct New(Option<PathBuf>);
+
+impl Drop for New {
+    fn drop(&mut self) {
+        // It is empty; one that cannot be removed is left.
+        let _ = self.0.take().map(std::fs::remove_file);
+    }
+}
+
 async fn copy(salvage: &Salvage, volume: &Volume, out: &File, bar: &Bar) -> std::io::Result<Answer> {
     let end = volume.size() / BLOCK as u64;
     let zeros = if salvage.knows_all_blocks() { Status::Copied } else { Status::Unknown };
     let mut answer = Answer { size_bytes: volume.size(), ..Answer::default() };
-    out.set_len(0)?;
-    out.set_len(volume.size())?;
     let mut next = Lba(0);
     while let Some(first) = salvage.next_data(volume, next).filter(|first| first.0 < end) {
         let blocks = PIECE.min(end - first.0);

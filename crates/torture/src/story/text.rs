@@ -373,6 +373,9 @@ fn parse_shape(mut words: Words<'_>) -> Result<Shape, WrongLine> {
     };
     let over_provision_permille = words.named("spare")?;
     let reactors = words.named("reactors")?;
+    if reactors == 0 {
+        return Err(WrongLine::none_of("0", "is no number of reactors: there is one at least"));
+    }
     let clients_parity = (words.peek() == Some("clients")).then(|| words.named("clients")).transpose()?;
     let cleaning = (words.peek() == Some("cleaning")).then(|| words.named("cleaning")).transpose()?;
     let streams = (words.peek() == Some("streams")).then(|| words.named("streams")).transpose()?;
@@ -706,6 +709,10 @@ mod tests {
             let error = format!("{good}{bad}\n").parse::<Story>().expect_err("it is refused");
             assert_eq!(error.line, line, "{error}");
         }
+        let array = good.lines().position(|line| line.starts_with("array ")).expect("the line of the array") + 1;
+        let none = [" reactors 1", " reactors 2"].iter().fold(good, |story, some| story.replace(some, " reactors 0"));
+        let error = none.parse::<Story>().expect_err("nobody would run it");
+        assert_eq!(error.line, array, "{error}");
         assert!("".parse::<Story>().is_err() && TITLE.parse::<Story>().is_err());
     }
 }

@@ -59,7 +59,6 @@ struct Counts {
 
 /// What [`Heat`] comes to.
 pub(super) struct HeatStat {
-    pub volumes: u64,
     pub footprint: Footprint,
     pub hot: Vec<HotShare>,
     pub regions_percent: Vec<f64>,
@@ -137,7 +136,6 @@ impl Heat {
         let accesses = self.reads + self.writes;
         regions.sort_unstable_by(|a, b| b.cmp(a));
         HeatStat {
-            volumes: self.ends.len() as u64,
             footprint,
             hot: hot_shares(&blocks_by_count, accesses),
             regions_percent: regions.into_iter().filter_map(|count| percent(count, accesses)).collect(),

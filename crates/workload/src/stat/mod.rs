@@ -10,7 +10,7 @@ use gaps::Gaps;
 use heat::Heat;
 use runs::Runs;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use gaps::GapStat;
 pub use heat::{Footprint, HotShare, REGIONS, Reuse};
@@ -140,6 +140,8 @@ pub struct Collector {
     sizes: BTreeMap<u64, SizeBucket>,
     heat: Heat,
     gaps: Gaps,
+    /// Those that requests of any kind name.
+    volumes: BTreeSet<u32>,
     /// Bytes read and written by all but the first request.
     moved: u64,
 }
@@ -153,6 +155,7 @@ impl Collector {
     /// Takes the next request.
     pub fn add(&mut self, record: &Record) {
         let is_first = self.gaps.add(record.at);
+        self.volumes.insert(record.volume);
         let of_kind = self.kinds.entry(record.kind.into()).or_default();
         of_kind.requests += 1;
         of_kind.bytes += u64::from(record.len);
@@ -185,7 +188,7 @@ impl Collector {
         Stat {
             requests,
             duration_seconds: duration,
-            volumes: heat.volumes,
+            volumes: self.volumes.len() as u64,
             kinds: self.kinds.iter().map(kind_stat).collect(),
             sizes: self.sizes.into_values().collect(),
             footprint: heat.footprint,

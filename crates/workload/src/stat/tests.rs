@@ -35,6 +35,17 @@ fn mix_sizes_and_randomness() {
 }
 
 #[test]
+fn volumes_are_those_of_all_requests() {
+    let kinds = [Kind::Read, Kind::WriteZeroes, Kind::Trim, Kind::Flush];
+    let on_its_own = |(volume, kind)| {
+        let blocks = u32::from(kind != Kind::Flush);
+        Record { volume, ..record(0, kind, 0, blocks) }
+    };
+    let records: Vec<Record> = (0..).zip(kinds).map(on_its_own).collect();
+    assert_eq!([stat(&records).volumes, stat(&records[1..2]).volumes], [4, 1]);
+}
+
+#[test]
 fn heat_and_reuse() {
     // 100 blocks once each, and block 7 another 100 times.
     let mut records: Vec<Record> = (0..100).map(|block| record(0, Kind::Read, block, 1)).collect();

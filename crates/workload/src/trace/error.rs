@@ -77,6 +77,19 @@ pub enum TraceError {
         /// Its first line, shortened.
         first_line: String,
     },
+    /// It begins like a trace, and most of its lines are no requests.
+    #[error(
+        "{}: line {}: {}; what comes before looks like {}, and most lines behind it are none: correct the file, or name its format",
+        path.display(), first.line, first.reason, requests(*format)
+    )]
+    MostlyBadLines {
+        /// The file.
+        path: PathBuf,
+        /// The format that its first lines have.
+        format: Format,
+        /// The first line that has another.
+        first: BadLine,
+    },
     /// Too many lines are no requests.
     #[error(
         "{}: line {}: {}; {count} lines are no {}, more than may be skipped: correct the file, name its format, or allow more to be skipped",

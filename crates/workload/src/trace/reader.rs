@@ -1,7 +1,7 @@
 //! Opens a trace, whatever it is, and reads its requests.
 
 use super::decompress::{self, Compression, Sampled};
-use super::format::Parser;
+use super::format::{Parser, Unlike};
 use super::lines::line_end;
 use super::skip::{Skip, Skipped};
 use super::text::{TextReader, read_error};
@@ -218,7 +218,10 @@ fn parser(path: &Path, sample: &[u8], format: Option<Format>) -> Result<Parser, 
     }
     match format {
         Some(format) => Ok(Parser::new(format, &beginning)),
-        None => Parser::detect(&beginning).ok_or_else(|| no_format(path, &beginning)),
+        None => Parser::detect(&beginning).map_err(|unlike| match unlike {
+            Unlike::Any => no_format(path, &beginning),
+            Unlike::Its(format, first) => TraceError::MostlyBadLines { path: path.into(), format, first },
+        }),
     }
 }
 

@@ -132,6 +132,8 @@ fn truncated_and_foreign_files_are_refused_by_name_and_line() {
         (b"<html>\n<body>\n", "line 1: \"<html>\" is no request in any format known"),
         (&[0xFF; 5000], "is it a block trace"),
         (b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n", "no request in any format"),
+        (b"0,8,4096,W,0.5\n0,16,512,R,0.6\nx\nx\nx\n", "t.csv: line 3: "),
+        (b"x\n0,8,4096,W,0.5\nx\n", "line 1: \"x\" is no request in any format known"),
     ] {
         let message = failure(bytes, Skip::All);
         assert!(message.contains(part), "{message}");

@@ -10,7 +10,7 @@ mod ssdsim;
 mod systor;
 mod tencent;
 
-use super::{Columns, LineError, Record};
+use super::{BadLine, Columns, LineError, Record};
 use cygnus_types::Nanos;
 use std::fmt;
 use std::str::FromStr;
@@ -144,6 +144,15 @@ impl FromStr for Format {
     }
 }
 
+/// Why no format fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unlike {
+    /// None fits the beginning.
+    Any,
+    /// This one fits the beginning, and most of the rest not: the first line that does not.
+    Its(Format, BadLine),
+}
+
 /// Reads the lines of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Parser {
@@ -167,17 +176,24 @@ impl Parser {
         Parser { columns: Some(columns), ..Parser::new(Format::Columns, "") }
     }
 
-    /// For a file that begins with `sample`, or nothing when fewer than half of its lines are requests in any format.
-    pub(super) fn detect(sample: &str) -> Option<Parser> {
+    /// For a file that begins with `sample`, if at least half of its lines are requests in some format.
+    pub(super) fn detect(sample: &str) -> Result<Parser, Unlike> {
         let requests = |format| {
             let parser = Parser::new(format, sample);
             sample.lines().filter(|line| matches!(parser.parse(line), Ok(Some(_)))).count()
         };
-        let (count, format) =
-            Format::ALL.into_iter().map(|format| (requests(format), format)).max_by_key(|&(count, _)| count)?;
+        let formats = Format::ALL.into_iter().map(|format| (requests(format), format));
+        let (count, format) = formats.max_by_key(|&(count, _)| count).ok_or(Unlike::Any)?;
         let parser = Parser::new(format, sample);
-        let wrong = sample.lines().filter(|line| parser.parse(line).is_err()).count();
-        (count > 0 && count >= wrong).then_some(parser)
+        let bad = |(line, text)| Some(BadLine { line, reason: parser.parse(text).err()? });
+        let mut wrong = (1..).zip(sample.lines()).filter_map(bad);
+        let (first, others) = (wrong.next(), wrong.count());
+        match first {
+            _ if count == 0 => Err(Unlike::Any),
+            Some(first) if count < others + 1 && first.line == 1 => Err(Unlike::Any),
+            Some(first) if count < others + 1 => Err(Unlike::Its(format, first)),
+            _ => Ok(parser),
+        }
     }
 
     /// The format.
