@@ -1,7 +1,7 @@
 //! What a device is to an array: by its identity, never by the number in its superblock. Numbers are given out again, to the
 //! members of another group or to a device that takes a member's place; a UUID is one device's for ever.
 
-use cygnus_types::{GroupId, MemberIx};
+use cygnus_types::{GroupId, MemberIx, Uuid};
 
 use crate::array_state::{ArrayState, GroupState, MemberDesc, MemberState};
 use crate::constants::SPARE;
@@ -46,6 +46,11 @@ impl Standing {
 }
 
 impl ArrayState {
+    /// The members in service that have everything.
+    pub fn online(&self) -> impl Iterator<Item = Uuid> {
+        self.members().filter(|member| member.state == MemberState::Online).map(|member| member.uuid)
+    }
+
     /// What the device with this superblock is to the array, of which this is the newest state.
     pub fn standing(&self, own: &Superblock) -> Standing {
         if self.lists(SPARE, own.member_uuid) {
@@ -94,15 +99,19 @@ impl Superblock {
     /// others when the power failed is none such.
     pub fn parted_from(&self, newest: &ArrayState) -> bool {
         let Some(desc) = newest.members().find(|desc| desc.uuid == self.member_uuid) else { return false };
-        let online = |of: &ArrayState, uuid| of.members().any(|m| m.uuid == uuid && m.state == MemberState::Online);
-        let mut without = self.state.members().filter(|theirs| theirs.state != MemberState::Online);
-        desc.left_before(self.state.session) && without.any(|theirs| online(newest, theirs.uuid))
+        desc.left_before(self.state.session) && self.is_without(&newest.online().collect::<Vec<_>>())
+    }
+
+    /// Whether it says that one of these members is out of service.
+    pub fn is_without(&self, members: &[Uuid]) -> bool {
+        let mut out = self.state.members().filter(|theirs| theirs.state != MemberState::Online);
+        out.any(|theirs| members.contains(&theirs.uuid))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use cygnus_types::{Medium, Uuid};
+    use cygnus_types::Medium;
 
     use super::*;
     use crate::array_state::tests::tank;

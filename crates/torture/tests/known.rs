@@ -47,10 +47,16 @@ fn seeds_that_once_failed_end_well() {
     const ORIGIN_OF_A_MISSING_MEMBER: (Tier, u64) = (Tier::Copies, 4_006_202);
     // An opening without room left blocks in stripes that were open when the power went: no header names them.
     const NAMED_BY_NO_HEADER: (Tier, u64) = (Tier::Copies, 5_035_653);
+    // The opening was refused as if members had parted: one alone had taken superblocks while the way to all was lost; and one that was about
+    // to begin a session when the power failed passed for one that went on without the others.
+    const NOBODY_PARTED: [u64; 2] = [7_300_861, 7_502_214];
     let everything =
         [NEARLY_FULL, LIVES_ON_LOAN, ONLY_CHECKPOINT, ROUND_AND_ROUND, TWO_LEFT].map(|seed| (Tier::All, seed));
     let by_pages = BY_PAGES.map(|seed| (Tier::Pages, seed));
-    for (tier, seed) in everything.into_iter().chain(by_pages).chain([ORIGIN_OF_A_MISSING_MEMBER, NAMED_BY_NO_HEADER]) {
+    let passing = NOBODY_PARTED.map(|seed| (Tier::Passing, seed));
+    for (tier, seed) in
+        everything.into_iter().chain(by_pages).chain(passing).chain([ORIGIN_OF_A_MISSING_MEMBER, NAMED_BY_NO_HEADER])
+    {
         let failures: Vec<String> = of(tier, seed).into_iter().map(|failed| failed.failure.to_string()).collect();
         assert!(failures.is_empty(), "{} {seed}: {failures:?}", tier.name());
     }
@@ -58,8 +64,8 @@ fn seeds_that_once_failed_end_well() {
 
 #[test]
 fn what_an_opening_leaves_where_it_was_moves_when_there_is_room() {
-    let told = replay(&Story::about(Tier::Copies, 4_006_202), Plant::Nothing);
+    let told = replay(&Story::about(Tier::Tight, 4_200_085), Plant::Nothing);
     let at = |words: &str| told.journal.find(words).unwrap_or_else(|| panic!("no '{words}' in:\n{}", told.journal));
-    assert!(at("there is no room to write 2 blocks") < at("2 blocks of torn stripes that had no room have moved"));
+    assert!(at("there is no room to write 1 block") < at("of torn stripes that had no room have moved"));
     assert!(told.failure.is_none(), "{:?}", told.failure);
 }

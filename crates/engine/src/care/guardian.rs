@@ -380,7 +380,8 @@ impl Guardian {
         }
         let Some(own) = own.filter(|own| self.is_own(member, own)) else { return };
         let desc = Seats::of(&self.reactor).desc(member);
-        let Ok(only_below) = held_below(member, &own, &desc) else { return };
+        let online: Vec<_> = self.reactor.home().state.borrow().online().collect();
+        let Ok(only_below) = held_below(member, &own, &desc, &online) else { return };
         if self.takes_writes(dev).await.is_err() || !matches!(self.standing_of(member), Standing::Missing(_)) {
             return;
         }

@@ -176,7 +176,8 @@ impl Array {
             return Ok(None);
         }
         // What does not belong to our history counts as something foreign.
-        Ok(held_below(member, &own, &desc).ok().map(|only_below| desc.holds.limited_to(only_below)))
+        let online: Vec<Uuid> = self.reactor.home().state.borrow().online().collect();
+        Ok(held_below(member, &own, &desc, &online).ok().map(|only_below| desc.holds.limited_to(only_below)))
     }
 
     /// As which spare a device is missed, if it is one whose device had failed, or was not there when the array was opened.

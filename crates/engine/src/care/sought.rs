@@ -33,6 +33,8 @@ pub struct Sought {
     desc: MemberDesc,
     /// Of the newest superblocks.
     generation: u64,
+    /// The members in service.
+    online: Vec<Uuid>,
 }
 
 /// Why a device that was shown is not let in.
@@ -119,7 +121,7 @@ impl Sought {
         if own.generation > self.generation {
             return Err(Disbelief::Newer);
         }
-        Ok(held_below(self.member, own, &self.desc)?)
+        Ok(held_below(self.member, own, &self.desc, &self.online)?)
     }
 }
 
@@ -157,7 +159,8 @@ fn sought_now(reactor: &Reactor, member: MemberIx) -> Option<Sought> {
     let is_awaited = shared.device().is_some() && shared.trouble().is_some();
     let is_away = is_awaited || desc.state == MemberState::Missing && !has_left;
     let (array, generation, device) = (home.uuid, home.records.generation.get(), shared.known_device());
-    let sought = Sought { member, device, array, desc, generation };
+    let online = home.state.borrow().online().collect();
+    let sought = Sought { member, device, array, desc, generation, online };
     (is_away && !ends && !Seats::of(reactor).arrives(member)).then_some(sought)
 }
 

@@ -502,7 +502,7 @@ impl Assembly {
         }
         if desc.state != MemberState::Online || is_outdated(own, newest) {
             let member = MemberIx(ix as u16);
-            match held_below(member, own, desc) {
+            match held_below(member, own, desc, &newest.state.online().collect::<Vec<_>>()) {
                 Ok(only_below) if desc.state == MemberState::Failed => {
                     self.remarks.push(words_of_failed(member, &device, desc));
                     self.failed.push(Returning { member, device, only_below });
@@ -547,20 +547,33 @@ fn words_of_failed(member: MemberIx, device: &DeviceInfo, desc: &MemberDesc) -> 
 }
 
 /// Whether what a stale device holds belongs to this array's history; if it is a copy from before the member left, the
-/// sequence below which it has every stripe.
-pub(crate) fn held_below(member: MemberIx, own: &Superblock, desc: &MemberDesc) -> Result<Option<u64>, Stale> {
-    if desc.left_before(own.state.session) {
+/// sequence below which it has every stripe. The array has the members `online` in service.
+///
+/// A later session than that in which it left may be one that it went on in without them, and then it says whom it missed. Or it was about
+/// to begin that with all others when the power failed: had its superblock been on record, one of them would have it. Nothing was written
+/// in it, and the device has what it had before: if it was being filled then, what its own superblock says.
+pub(crate) fn held_below(
+    member: MemberIx,
+    own: &Superblock,
+    desc: &MemberDesc,
+    online: &[Uuid],
+) -> Result<Option<u64>, Stale> {
+    let has_later_session = desc.left_before(own.state.session);
+    if has_later_session && own.is_without(online) {
         return Err(Stale::WentOn);
     }
-    if desc.state != MemberState::Online && own.generation >= desc.holds.generation {
+    if desc.state != MemberState::Online && own.generation >= desc.holds.generation && !has_later_session {
         return Ok(None);
     }
-    let then = own.state.members().nth(member.index());
-    if !then.is_some_and(|desc| desc.uuid == own.member_uuid && desc.state == MemberState::Online) {
-        return Err(Stale::OldCopy);
+    let then = own.state.members().nth(member.index()).filter(|desc| desc.uuid == own.member_uuid);
+    match then {
+        // What a checkpoint covers was durable when its root was written.
+        Some(of) if of.state == MemberState::Online => {
+            Ok(Some(own.state.roots[0].as_ref().map_or(0, |root| root.barrier)))
+        }
+        Some(of) if has_later_session => Ok(Some(of.holds.below)),
+        _ => Err(Stale::OldCopy),
     }
-    // What a checkpoint covers was durable when its root was written.
-    Ok(Some(own.state.roots[0].as_ref().map_or(0, |root| root.barrier)))
 }
 
 fn check_redundancy(assembly: &Assembly) -> Result<(), ArrayError> {
