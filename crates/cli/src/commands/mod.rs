@@ -101,8 +101,8 @@ impl Context {
     /// Says whom an array waits for that has not answered for some time.
     fn tell_if_suspended(&self, name: &ArrayName) {
         let Ok(Some(serve)) = self.served_within(name, SLOW) else { return };
-        let Ok(Response::Status { array }) = serve.with_timeout(SLOW).call(&Request::Status) else { return };
-        if let Some(suspended) = array.suspended {
+        let Ok(Response::Status { array: told }) = serve.with_timeout(SLOW).call(&Request::Status) else { return };
+        if let Some(suspended) = told.suspended {
             self.output.warn(&format!(
                 "{name} is suspended and waits for {}; the change is made when they do their work again, also if this command is ended",
                 suspended.waits_for

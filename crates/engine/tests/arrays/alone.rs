@@ -87,7 +87,7 @@ fn a_long_read_that_is_not_of_whole_blocks_is_one_of_all_its_bytes() {
         let (array, volume) = open(&rt, &devices).await;
         let long = 3 * MIB as usize;
         let mut data = rt.alloc(long);
-        data.bytes_mut().iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * 31 >> 7) as u8);
+        data.bytes_mut().iter_mut().enumerate().for_each(|(at, byte)| *byte = ((at * 31) >> 7) as u8);
         let expected = data.bytes().to_vec();
         volume.write(0, data.full()).await.unwrap();
         for (from, len) in [(512, long - 512), (4095, 2), (1, long - 2), (MIB as usize - 1, MIB as usize + 2)] {
