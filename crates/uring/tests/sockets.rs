@@ -268,6 +268,9 @@ fn a_connection_moves_to_another_reactor() {
 #[test]
 fn stop_signals_can_be_awaited() {
     on(async |Reactor { rt, io, .. }| {
+        // Under nohup it would stay ignored.
+        // SAFETY: the call sets the default action, which takes no memory of this process.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
         let signals = Signals::install(&io).unwrap();
         assert!(Signals::install(&io).is_err(), "a process has one set of handlers");
         for (number, signal) in
