@@ -223,10 +223,13 @@ impl Assembly {
         }
         match assemble(found).into_values().next() {
             Some(mut assembly) => {
-                // What is noted as a spare before it is one, and whose command was cut short, is nothing that the array lacks.
+                // What is noted as a spare before it is one, and whose command was cut short, is nothing that the array lacks; nor is
+                // a member that has left, of which the record did not hear as the server was killed.
+                let lacking = assembly.missing();
                 let is_missed = |path: &&PathBuf| {
+                    let mut members = record.members.iter().filter(|member| member.path == **path);
                     assembly.spares.len() < assembly.newest.state.spares.len()
-                        || record.members.iter().any(|member| member.path == **path)
+                        || members.any(|member| lacking.contains(&(member.index as usize)))
                 };
                 remarks.extend(blank.iter().filter(is_missed).map(|path| holds_nothing(path)));
                 assembly.oddities.extend(remarks);

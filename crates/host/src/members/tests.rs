@@ -60,13 +60,17 @@ fn state(name: &str, array: u64) -> ArrayState {
 
 /// Writes member `index` of array `array` into `dir/file`.
 fn make(dir: &Path, file: &str, array: u64, index: u16, generation: u64) -> PathBuf {
+    make_of(state("tank", array), dir, file, array, index, generation)
+}
+
+fn make_of(state: ArrayState, dir: &Path, file: &str, array: u64, index: u16, generation: u64) -> PathBuf {
     let superblock = Superblock {
         generation,
         array: Uuid::from_random(array, 99),
         member: MemberIx(index),
         member_uuid: Uuid::from_random(array, u64::from(index)),
         read_only: false,
-        state: state("tank", array),
+        state,
     };
     let path = dir.join(file);
     let made = File::options().create(true).truncate(false).write(true).open(&path).unwrap();
@@ -285,6 +289,28 @@ fn blank_files_are_told_only_where_something_is_missing() {
     let wiped = record(1, [&blank].into_iter().chain(&members[1..]).cloned());
     let found = Assembly::of_record(&wiped).unwrap();
     assert_eq!((found.oddities.len(), found.missing()), (1, vec![0]), "{:?}", found.oddities);
+}
+
+/// A server that is killed right after a group has left, or a member was replaced, has told the record of neither.
+#[test]
+fn blank_files_of_members_that_have_left_are_not_told() {
+    let scratch = Scratch::new("members-left");
+    let blanks = ["a", "b", "c"].map(|name| scratch.path().join(name));
+    for blank in &blanks {
+        File::create(blank).unwrap().set_len(SIZE).unwrap();
+    }
+    let mut one_left = state("tank", 1);
+    one_left.groups[1].state = GroupState::Retired;
+    one_left.groups[1].extents.clear();
+    let stay = (0..3).map(|index| make_of(one_left.clone(), scratch.path(), &format!("s{index}"), 1, index, 3));
+    let left = record(1, stay.chain(blanks.clone()));
+    let found = Assembly::of_record(&left).unwrap();
+    assert_eq!((found.missing(), found.oddities), (Vec::new(), Vec::new()));
+    let all: Vec<PathBuf> = (0..6).map(|index| make(scratch.path(), &format!("m{index}"), 1, index, 3)).collect();
+    let before = blanks[..1].iter().chain(&all[1..]).cloned();
+    let replaced = ArrayRecord { spares: vec![all[0].clone()], ..record(1, before) };
+    let found = Assembly::of_record(&replaced).unwrap();
+    assert_eq!((found.missing(), found.oddities), (Vec::new(), Vec::new()));
 }
 
 /// A command adds members while another one looks: what is answered fits together.
