@@ -197,7 +197,9 @@ fn newest_of(others: &mut Vec<Apart>, in_place: Option<Apart>) -> Option<Apart> 
     if planted::is(Bug::OldestWriteWins) {
         others.reverse();
     }
-    others.pop()
+    let mut newest = others.pop()?;
+    others.iter().for_each(|older| newest.candidate.learn_from(&older.candidate));
+    Some(newest)
 }
 
 /// Calls `look` with each block of the stripes, but for those that are kept apart. What is not kept in memory is read again.

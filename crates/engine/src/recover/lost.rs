@@ -12,7 +12,7 @@
 //! * *Unknown entries.* A stripe is there, and every copy of what it says of one of its columns is spoiled.
 //! * *Backups.* Of what open stripes held copies were durable, and they are not there ([`crate::recover::backups`]).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use cygnus_format::{GroupState, Place, StripeCommon};
@@ -50,18 +50,8 @@ impl Lost {
     /// Adds the stripes that should be among those found, counted from a sequence on; headers `beyond` the chains' ends are
     /// not found, but tell of others.
     pub(crate) fn count(&mut self, stripes: &[Behind], beyond: &[StripeCommon], from: u64) {
-        let is_counted = |common: &&StripeCommon| common.stripe_seq >= from;
-        let counted = || stripes.iter().map(|stripe| &stripe.common).filter(is_counted);
-        let marks = counted().chain(beyond.iter().filter(is_counted)).map(|common| common.durable);
-        let Some(durable) = marks.max() else { return };
-        let found: BTreeSet<u64> = counted().map(|common| common.stripe_seq).filter(|&seq| seq < durable).collect();
-        let mut next = from;
-        for seq in found.into_iter().chain([durable]) {
-            if seq > next {
-                self.missing.push(next..=seq - 1);
-            }
-            next = seq + 1;
-        }
+        let found = stripes.iter().map(|stripe| &stripe.common);
+        self.missing.extend(missing(found, beyond, from));
     }
 
     /// Adds copies of a header that may be a durable stripe's.
@@ -125,6 +115,47 @@ impl Lost {
     }
 }
 
+/// What the stripes of a session tell.
+#[derive(Default)]
+struct Told {
+    /// Sequences of those that were found.
+    found: BTreeSet<u64>,
+    /// Below this sequence all were durable.
+    durable: u64,
+}
+
+/// Sequences from one on of stripes that should be among those found, and are not.
+///
+/// A session numbers on behind a gap. Where an opening gave something up and was cut short before its checkpoint, its session and
+/// the one before are both counted, and the gap between them is no stripe that was lost. Such an opening wrote nothing but
+/// blocks that are still where they came from: that its first stripes are gone, in the gap's place, loses nothing.
+fn missing<'a>(
+    found: impl Iterator<Item = &'a StripeCommon>,
+    beyond: &'a [StripeCommon],
+    from: u64,
+) -> Vec<RangeInclusive<u64>> {
+    let mut sessions: BTreeMap<u64, Told> = BTreeMap::new();
+    let found = found.map(|common| (common, true)).chain(beyond.iter().map(|common| (common, false)));
+    for (common, is_found) in found.filter(|(common, _)| common.stripe_seq >= from) {
+        let told = sessions.entry(common.session).or_default();
+        told.durable = told.durable.max(common.durable);
+        if is_found {
+            told.found.insert(common.stripe_seq);
+        }
+    }
+    let (mut missing, mut from) = (Vec::new(), Some(from));
+    for Told { found, durable } in sessions.into_values() {
+        let Some(mut next) = from.take().or(found.first().copied()) else { continue };
+        for seq in found.range(..durable).copied().chain([durable]) {
+            if seq > next {
+                missing.push(next..=seq - 1);
+            }
+            next = seq + 1;
+        }
+    }
+    missing
+}
+
 /// The volumes, for people.
 pub(crate) fn volume_names(reactor: &Reactor) -> String {
     let names: Vec<String> = reactor.shared.volumes().iter().map(|volume| volume.name.clone()).collect();
@@ -147,5 +178,38 @@ pub(crate) fn remedy(reactor: &Reactor) -> String {
     match names.is_empty() {
         true => String::new(),
         false => format!("bring back {}, which may have it, and open again; or ", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::unflushed::tests::common;
+
+    fn of(session: u64, stripe_seq: u64, durable: u64) -> StripeCommon {
+        StripeCommon { session, stripe_seq, durable, ..common(stripe_seq) }
+    }
+
+    #[test]
+    fn numbers_that_were_durable_are_missed() {
+        let none = missing([of(3, 10, 10), of(3, 11, 10)].iter(), &[], 10);
+        assert_eq!(none, []);
+        let one = missing([of(3, 10, 10), of(3, 12, 12), of(3, 14, 12)].iter(), &[], 10);
+        assert_eq!(one, [11..=11], "what no mark covers may be gone");
+        let by_beyond = missing([of(3, 10, 10)].iter(), &[of(3, 15, 13)], 10);
+        assert_eq!(by_beyond, [11..=12]);
+        assert_eq!(missing([of(3, 10, 10), of(3, 12, 12)].iter(), &[], 11), [11..=11]);
+        assert_eq!(missing([of(3, 5, 5)].iter(), &[], 10), [], "none of those that count tells anything");
+    }
+
+    /// A session begins behind a gap: an opening that gave something up and was cut short has not lost the numbers in the gap.
+    #[test]
+    fn the_gap_between_two_sessions_is_not_missed() {
+        let before = [of(3, 10, 10), of(3, 12, 12)];
+        let both = || before.iter().copied().chain([of(4, 1000, 1000), of(4, 1001, 1000), of(4, 1003, 1003)]);
+        assert_eq!(missing(before.iter(), &[], 10), [11..=11]);
+        assert_eq!(missing(both().collect::<Vec<_>>().iter(), &[], 10), [11..=11, 1002..=1002]);
+        let of_the_second_only = [of(4, 1000, 1000)];
+        assert_eq!(missing(of_the_second_only.iter(), &[], 10), [10..=999], "all that was counted is gone");
     }
 }

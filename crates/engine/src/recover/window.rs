@@ -18,7 +18,8 @@ pub(crate) struct Candidate {
     pub seq: u64,
     pub stripe_seq: u64,
     pub entry: MapEntry,
-    /// It was written after all stripes below this sequence were closed; 0 for one that cleaning has moved.
+    /// It was written after all stripes below this sequence were closed. A stripe does not tell that of a block that was only moved there:
+    /// it is 0 then, unless the stripe with the write itself was found too.
     pub after: u64,
 }
 
@@ -55,6 +56,13 @@ impl Candidate {
     /// Of several writes of a block the highest age wins. Two with the same would be the same block.
     pub(crate) fn age(&self) -> (u64, u64) {
         (self.seq, self.stripe_seq)
+    }
+
+    /// What another one of the same block tells of the same write holds for this one too.
+    pub(crate) fn learn_from(&mut self, other: &Candidate) {
+        if other.seq == self.seq {
+            self.after = self.after.max(other.after);
+        }
     }
 }
 
@@ -115,6 +123,7 @@ impl Window {
         self.found.dedup_by(|later, earlier| {
             let is_same = later.address() == earlier.address();
             if is_same && !planted::is(Bug::OldestWriteWins) {
+                later.learn_from(earlier);
                 *earlier = *later;
             }
             is_same
@@ -196,6 +205,19 @@ mod tests {
                 // Each but the last is at least a quarter full.
                 assert!(windows <= 1 + 4 * expected.len() / room.max(2) * 2, "seed {seed}, room {room}: {windows}");
             }
+        }
+    }
+
+    #[test]
+    fn a_block_that_was_moved_is_as_new_as_its_write() {
+        let write = Candidate { after: 40, stripe_seq: 41, ..candidate(&mut Rng::new(1), 1, 9) };
+        let moved = Candidate { after: 0, stripe_seq: 50, ..write };
+        let rewritten = Candidate { after: 30, seq: 10, ..moved };
+        for (all, after) in [(vec![moved, write], 40), (vec![write, moved], 40), (vec![write, moved, rewritten], 30)] {
+            let mut window = Window::new(write.address(), 10);
+            all.into_iter().for_each(|candidate| window.take(candidate));
+            let (found, _) = window.end();
+            assert_eq!(found.iter().map(|candidate| candidate.after).collect::<Vec<_>>(), [after]);
         }
     }
 

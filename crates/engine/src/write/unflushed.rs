@@ -114,13 +114,13 @@ impl UnflushedStripes {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use cygnus_format::{Rotation, Stream};
     use cygnus_types::{GroupId, ReactorId, SegmentId};
 
     use super::*;
 
-    fn common(stripe_seq: u64) -> StripeCommon {
+    pub(crate) fn common(stripe_seq: u64) -> StripeCommon {
         StripeCommon {
             array_tag: 0,
             group: GroupId(0),
