@@ -11,7 +11,10 @@ use super::state::{Run, Session};
 use crate::failure::Trouble;
 use crate::journal;
 use crate::recovery;
-use crate::story::{Cycle, Sort};
+use crate::story::{Cycle, Sort, What};
+
+/// So many times slower than its like a disk may be without making anybody wait longer than [`recovery::SERVES_AGAIN`].
+const ORDINARY_SLOWNESS: u64 = 20;
 
 impl Run<'_> {
     /// Lets members be in trouble for a while, beside the clients.
@@ -19,7 +22,7 @@ impl Run<'_> {
         let disks = self.members.disks();
         let longest: u64 = cycle.passing.iter().map(|(at, trouble)| at.0 + trouble.span.0).max().unwrap_or(0);
         self.shared.loses_nothing.set(!cycle.passing.is_empty());
-        self.shared.patience.set(Nanos(recovery::SERVES_AGAIN.0 + longest));
+        self.shared.patience.set(Nanos(recovery::SERVES_AGAIN.0 * self.slowness(cycle) + longest));
         self.shared.may_suspend.set(cycle.suspended_for.is_some());
         session.array.home().set_suspended_for(cycle.suspended_for.unwrap_or(Nanos::MAX));
         let troubled: Rc<RefCell<BTreeSet<usize>>> = Rc::default();
@@ -45,6 +48,17 @@ impl Run<'_> {
                 concerned.iter().for_each(|&disk| trouble.sort.end(&world, disk));
             });
         }
+    }
+
+    /// How many times as long as otherwise a request may take. A disk that is a hundred times slower than its like takes 0.2 s for each
+    /// operation, and a writer may wait for dozens: those that empty the segment which the writer gets, and flushes behind them.
+    fn slowness(&self, cycle: &Cycle) -> u64 {
+        let has_arm = |member: usize| self.story.shape.has_arm(member);
+        let factors = cycle.during.iter().filter_map(|(_, harm)| match harm.what {
+            What::Slow(factor) if has_arm(harm.member) => Some(factor),
+            _ => None,
+        });
+        factors.max().unwrap_or(1).div_ceil(ORDINARY_SLOWNESS)
     }
 
     /// When trouble is over, the array serves again without anybody's help, and whoever was away is brought up to date.

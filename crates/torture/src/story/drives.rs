@@ -39,10 +39,14 @@ impl Drives {
 }
 
 impl Shape {
+    /// Whether a member takes as long as a disk's arm.
+    pub(crate) fn has_arm(&self, member: usize) -> bool {
+        self.drives == Drives::Slow && self.medium_of_device(member).is_none_or(Medium::has_arms)
+    }
+
     /// How long a member takes that is not modelled. A hundred times as long, as some become, is less than a device is awaited.
     pub(crate) fn timing(&self, member: usize) -> Timing {
-        let has_an_arm = self.drives == Drives::Slow && self.medium_of_device(member).is_none_or(Medium::has_arms);
-        match has_an_arm {
+        match self.has_arm(member) {
             false => Timing::default(),
             true => Timing {
                 read: Nanos::millis(2),
