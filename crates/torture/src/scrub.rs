@@ -80,12 +80,14 @@ impl Judge {
         (0..status.members.len()).filter(counts).collect()
     }
 
-    /// What the scrub gave up must be beyond redundancy, or have been given up before; and of that it lists all.
+    /// What the scrub gave up must be beyond redundancy, or have been given up before; and of that it lists all, unless more is lost than
+    /// it lists.
     async fn lost_are_lost(&self, report: &ScrubReport) -> Result<(), ScrubFault> {
         let of = |lost: &LostBlock| (lost.volume.clone(), lost.lba.0);
         let listed: BTreeSet<_> = report.lost_blocks.iter().map(of).collect();
         let mut known = self.forgone.iter().filter(|&(_, &is_certain)| is_certain).map(|(block, _)| block);
-        if let Some((volume, block)) = known.find(|block| !listed.contains(block)) {
+        let lists_all = report.lost <= ScrubReport::LISTED as u64;
+        if let Some((volume, block)) = known.find(|block| lists_all && !listed.contains(block)) {
             return Err(ScrubFault::Unlisted { volume: volume.clone(), block: *block });
         }
         for block in report.lost_blocks.iter().filter(|lost| !self.forgone.contains_key(&of(lost))) {

@@ -49,11 +49,14 @@ pub struct ScrubReport {
     pub without_room: u64,
     /// Blocks beyond redundancy in all.
     pub lost: u64,
-    /// The first thousand of them.
+    /// The first of them, up to [`Self::LISTED`].
     pub lost_blocks: Vec<LostBlock>,
 }
 
 impl ScrubReport {
+    /// How many lost blocks are listed at most.
+    pub const LISTED: usize = 1000;
+
     /// How many things were found that are not as they should be.
     pub fn found(&self) -> u64 {
         self.wrong_blocks + self.wrong_parity + self.wrong_headers

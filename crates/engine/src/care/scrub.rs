@@ -41,8 +41,6 @@ use crate::reactor::Reactor;
 use crate::space::segments::{SegIx, SegState};
 use crate::volume_state::VolumeState;
 
-/// Blocks beyond redundancy that a report lists; more are only counted.
-const LISTED: usize = 1000;
 /// How often a scrub looks whether members that come first have been filled.
 const LOOK: Nanos = Nanos::millis(10);
 /// Times that a superblock being written is looked at again before the scrub goes on without it.
@@ -225,7 +223,7 @@ impl Scrub {
 
     fn lose(&mut self, volume: &VolumeState, lba: Lba) {
         self.report.lost += 1;
-        if self.report.lost_blocks.len() < LISTED {
+        if self.report.lost_blocks.len() < ScrubReport::LISTED {
             self.report.lost_blocks.push(LostBlock { volume: volume.name.clone(), lba });
         }
     }

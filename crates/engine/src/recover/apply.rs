@@ -13,6 +13,7 @@ use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::recover::behind::Behind;
 use crate::recover::discards::Discards;
+use crate::recover::gone::LostBlocks;
 use crate::recover::lost::Lost;
 use crate::recover::progress::Progress;
 use crate::recover::room::Findings;
@@ -68,6 +69,7 @@ pub(crate) struct Applier<'a> {
     findings: &'a Findings,
     discards: &'a Discards,
     lost: &'a Lost,
+    gone: &'a Rc<LostBlocks>,
     done: Applied,
     /// The page of a volume mapped by pages that had a block last.
     page: Option<Address>,
@@ -81,8 +83,9 @@ impl<'a> Applier<'a> {
         findings: &'a Findings,
         discards: &'a Discards,
         lost: &'a Lost,
+        gone: &'a Rc<LostBlocks>,
     ) -> Self {
-        Self { reactor, stripes, findings, discards, lost, done: Applied::default(), page: None }
+        Self { reactor, stripes, findings, discards, lost, gone, done: Applied::default(), page: None }
     }
 
     /// For each block the newest write, unless a discard is newer still.
@@ -99,7 +102,8 @@ impl<'a> Applier<'a> {
             let room = self.findings.window(&self.reactor.shared);
             let window = Rc::new(RefCell::new(Window::new(from, room)));
             let into = window.clone();
-            for_each_block(self.reactor, &self.stripes, move |candidate| into.borrow_mut().take(candidate)).await?;
+            let take = move |candidate| into.borrow_mut().take(candidate);
+            for_each_block(self.reactor, &self.stripes, self.gone, take).await?;
             let (found, next) = window.borrow_mut().end();
             let (left, top) = (window.borrow().left(), window.borrow().top());
             self.done.passes += 1;
@@ -185,7 +189,7 @@ fn apply_to_block(reactor: &Reactor, lost: &Lost, in_place: Option<Candidate>, b
     let from = reactor.shared.segments.of(entry.pba());
     reactor.shared.segments.add_rescue(from);
     done.rescues.push(Rescue { from, at: entry, volume: volume.id, lba, seq, moved: newest.moved, data });
-    if let Some(safe) = others.iter().rfind(|block| block.rescue.is_none()) {
+    if let Some(safe) = others.iter().rfind(|block| block.rescue.is_none() && !block.candidate.is_lost) {
         controllers.replay_write(&volume.controller, lba, safe.candidate.entry);
     }
 }
@@ -209,6 +213,7 @@ fn newest_of(others: &mut Vec<Apart>, in_place: Option<Apart>) -> Option<Apart> 
 pub(crate) async fn for_each_block(
     reactor: &Rc<Reactor>,
     stripes: &Rc<Vec<Behind>>,
+    gone: &Rc<LostBlocks>,
     look: impl FnMut(Candidate) + 'static,
 ) -> Result<(), ArrayError> {
     let layout = &reactor.shared.layout;
@@ -216,19 +221,19 @@ pub(crate) async fn for_each_block(
     let mut again = Vec::new();
     for (n, stripe) in stripes.iter().enumerate().filter(|(_, stripe)| !stripe.is_apart) {
         match stripe.kept() {
-            Some(stripe) => Candidate::all_of(layout, stripe).for_each(&mut *look.borrow_mut()),
+            Some(stripe) => Candidate::all_of(layout, stripe, gone).for_each(&mut *look.borrow_mut()),
             None => again.push(n),
         }
     }
     let progress = Progress::of(reactor, "replay", "stripes read again in this pass", again.len() as u64);
     for some in again.chunks(STRIPES_PER_LOOK) {
         let answers = for_each(&reactor.rt, some.to_vec(), {
-            let (reactor, stripes, look) = (reactor.clone(), stripes.clone(), look.clone());
+            let (reactor, stripes, gone, look) = (reactor.clone(), stripes.clone(), gone.clone(), look.clone());
             move |n| {
-                let (reactor, stripes, look) = (reactor.clone(), stripes.clone(), look.clone());
+                let (reactor, stripes, gone, look) = (reactor.clone(), stripes.clone(), gone.clone(), look.clone());
                 async move {
                     let stripe = stripes[n].again().read(&reactor).await?;
-                    Candidate::all_of(&reactor.shared.layout, &stripe).for_each(&mut *look.borrow_mut());
+                    Candidate::all_of(&reactor.shared.layout, &stripe, &gone).for_each(&mut *look.borrow_mut());
                     Ok(())
                 }
             }

@@ -237,10 +237,10 @@ impl Replayer {
             self.add_backed_up(key, 0, &BTreeSet::new(), backups, &mut collected).await;
         }
         let stripes = Rc::new(stripes);
-        self.judge_gone(&stripes, &mut collected, backups, &mut result).await?;
+        self.judge_gone(&stripes, &mut collected, &evidence, &mut result).await?;
         let discards = Discards::new(collected.discards);
         self.apply_discards(&discards, &mut result);
-        let applier = Applier::of(&self.reactor, stripes, &self.findings, &discards, &result.lost);
+        let applier = Applier::of(&self.reactor, stripes, &self.findings, &discards, &result.lost, given_up);
         let Applied { blocks, rescues, newer, passes, top_write_seq } = applier.apply(collected.apart).await?;
         let discarded = discards.iter().map(Discard::seq).max().unwrap_or(0);
         result.top_write_seq = top_write_seq.max(discarded).max(backups.top_write_seq());
@@ -372,7 +372,7 @@ impl Replayer {
         }
         // A stripe that is whole protects its blocks: they stay where they are, and are found there like those of durable ones.
         if broken.contains(&of) {
-            self.add_apart(found, verdict, collected);
+            self.add_apart(found, verdict, evidence.given_up, collected);
             stripe.set_apart();
         }
     }
@@ -418,6 +418,7 @@ impl Replayer {
                 stripe_seq,
                 entry: MapEntry::new(self.reactor.shared.layout.pba(place), block.entry.crc()),
                 after: if moved { 0 } else { backups.opened(&block) },
+                is_lost: false,
             };
             collected.apart.push(Apart { candidate, moved, rescue: Some(data) });
         }
@@ -429,7 +430,7 @@ impl Replayer {
         &self,
         stripes: &Rc<Vec<Behind>>,
         collected: &mut Collected,
-        backups: &Backups,
+        evidence: &Evidence<'_>,
         result: &mut Replayed,
     ) -> Result<(), ArrayError> {
         let mut gone: BTreeMap<(VolumeId, Lba), BackedUpBlock> = BTreeMap::new();
@@ -454,14 +455,14 @@ impl Replayer {
             }
         };
         collected.apart.iter().for_each(|block| is_elsewhere(block.candidate));
-        for_each_block(&self.reactor, stripes, is_elsewhere).await?;
+        for_each_block(&self.reactor, stripes, evidence.given_up, is_elsewhere).await?;
         let mut gone = gone.take();
         for discard in &collected.discards {
             let (volume, first) = (discard.volume(), discard.lba().0);
             let range = (volume, Lba(first))..(volume, Lba(first + u64::from(discard.count())));
             gone.extract_if(range, |_, block| block.entry.seq() < discard.seq()).for_each(drop);
         }
-        gone.values().for_each(|block| self.is_gone(block, backups, result));
+        gone.values().for_each(|block| self.is_gone(block, evidence.backups, result));
         Ok(())
     }
 
@@ -481,12 +482,12 @@ impl Replayer {
     }
 
     /// Adds the blocks of a stripe that were looked at one by one.
-    fn add_apart(&self, stripe: &FoundStripe, verdict: Verdict, collected: &mut Collected) {
+    fn add_apart(&self, stripe: &FoundStripe, verdict: Verdict, gone: &LostBlocks, collected: &mut Collected) {
         let (layout, common) = (&self.reactor.shared.layout, &stripe.common);
         for (column, row, rescue) in verdict.blocks {
             let entry = stripe.entries[usize::from(column)].as_ref().map(|entries| &entries[row as usize]);
             let Some(entry) = entry else { continue };
-            if let Some(candidate) = Candidate::of(layout, common, (column, row), entry) {
+            if let Some(candidate) = Candidate::of(layout, common, (column, row), entry, gone) {
                 collected.apart.push(Apart { candidate, moved: entry.kind() == Kind::Relocated, rescue });
             }
         }

@@ -9,6 +9,7 @@ use cygnus_types::{Lba, VolumeId};
 
 use crate::planted::{self, Bug};
 use crate::read::scan::FoundStripe;
+use crate::recover::gone::LostBlocks;
 
 /// A block found behind the checkpoint.
 #[derive(Clone, Copy, Debug)]
@@ -21,14 +22,22 @@ pub(crate) struct Candidate {
     /// It was written after all stripes below this sequence were closed. A stripe does not tell that of a block that was only moved there:
     /// it is 0 then, unless the stripe with the write itself was found too.
     pub after: u64,
+    /// Nobody has what it holds any more.
+    pub is_lost: bool,
 }
 
 /// Which block of which volume.
 pub(crate) type Address = (VolumeId, Lba);
 
 impl Candidate {
-    /// A block of a stripe, at this column and row below the header, if it is a volume's.
-    pub(crate) fn of(layout: &Layout, common: &StripeCommon, (column, row): (u8, u32), entry: &Entry) -> Option<Self> {
+    /// A block of a stripe, at this column and row below the header, if it is a volume's; `gone` are those that nobody has any more.
+    pub(crate) fn of(
+        layout: &Layout,
+        common: &StripeCommon,
+        (column, row): (u8, u32),
+        entry: &Entry,
+        gone: &LostBlocks,
+    ) -> Option<Self> {
         if !matches!(entry.kind(), Kind::Data | Kind::Relocated) {
             return None;
         }
@@ -41,21 +50,27 @@ impl Candidate {
             stripe_seq: common.stripe_seq,
             entry: MapEntry::new(layout.pba(place), entry.crc()),
             after: if entry.kind() == Kind::Data { common.opened } else { 0 },
+            is_lost: gone.contains(&place),
         })
     }
 
     /// All blocks of a stripe that are volumes'.
-    pub(crate) fn all_of<'a>(layout: &'a Layout, stripe: &'a FoundStripe) -> impl Iterator<Item = Self> + 'a {
-        stripe.blocks().filter_map(|(column, row, entry)| Self::of(layout, &stripe.common, (column, row), entry))
+    pub(crate) fn all_of<'a>(
+        layout: &'a Layout,
+        stripe: &'a FoundStripe,
+        gone: &'a LostBlocks,
+    ) -> impl Iterator<Item = Self> + 'a {
+        stripe.blocks().filter_map(|(column, row, entry)| Self::of(layout, &stripe.common, (column, row), entry, gone))
     }
 
     pub(crate) fn address(&self) -> Address {
         (self.volume, self.lba)
     }
 
-    /// Of several writes of a block the highest age wins. Two with the same would be the same block.
-    pub(crate) fn age(&self) -> (u64, u64) {
-        (self.seq, self.stripe_seq)
+    /// Of several writes of a block the highest age wins. Two with the same would be the same block. Of the places that one write has
+    /// been moved to, one where it is lost loses to one where it still is.
+    pub(crate) fn age(&self) -> (u64, bool, u64) {
+        (self.seq, !self.is_lost, self.stripe_seq)
     }
 
     /// What another one of the same block tells of the same write holds for this one too.
@@ -163,6 +178,7 @@ mod tests {
             stripe_seq: rng.below(1000),
             entry: MapEntry::new(Pba(1 + seq), seq as u32),
             after: 0,
+            is_lost: false,
         }
     }
 
@@ -218,6 +234,20 @@ mod tests {
             all.into_iter().for_each(|candidate| window.take(candidate));
             let (found, _) = window.end();
             assert_eq!(found.iter().map(|candidate| candidate.after).collect::<Vec<_>>(), [after]);
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_lost_where_it_was_moved_is_where_it_came_from() {
+        let write = Candidate { stripe_seq: 41, ..candidate(&mut Rng::new(1), 1, 9) };
+        let moved = Candidate { stripe_seq: 50, is_lost: true, ..write };
+        let lost = Candidate { is_lost: true, ..write };
+        for (all, stripe) in
+            [([moved, write], 41), ([lost, Candidate { is_lost: false, ..moved }], 50), ([lost, moved], 50)]
+        {
+            let mut window = Window::new(write.address(), 10);
+            all.into_iter().for_each(|candidate| window.take(candidate));
+            assert_eq!(window.end().0.iter().map(|candidate| candidate.stripe_seq).collect::<Vec<_>>(), [stripe]);
         }
     }
 
