@@ -102,13 +102,16 @@ impl ScrubReport {
         let mut text = match wrong_blocks + wrong_parity + wrong_headers {
             0 => format!("Nothing is wrong with {}.", show::counted(self.blocks, "block")),
             _ => format!(
-                "Wrong or unreadable: {} of {}, {}, {}. Written anew: {}, {} of them rebuilt.",
+                "Wrong or unreadable: {} of {}, {}, {}. Written anew: {}{}.",
                 show::count(*wrong_blocks),
                 show::counted(self.blocks, "block"),
                 show::counted(*wrong_parity, "parity block"),
                 show::counted(*wrong_headers, "header"),
                 show::counted(*moved_blocks, "block"),
-                show::count(*rebuilt_blocks),
+                match *rebuilt_blocks {
+                    0 => String::new(),
+                    some => format!(", {} of them made from other members", show::count(some)),
+                },
             ),
         };
         if self.blocks_without_room > 0 {

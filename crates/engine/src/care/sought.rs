@@ -89,8 +89,12 @@ pub enum Disbelief {
         /// The member's size.
         was: ByteSize,
     },
-    /// It has been written to in sessions that the array has not seen.
-    #[error("is newer than the array: it went on without the other members")]
+    /// It has been written to in sessions that the array has not seen, or has alone begun one that the power ended. Only an opening, which
+    /// sees the superblocks of all, tells which.
+    #[error(
+        "has a newer superblock than the array: it went on without the other members, or alone took what a power cut kept from them; stop \
+         and start the array, which then takes it or says why not, or replace the member by it"
+    )]
     Newer,
     /// What it holds is not of this array's history.
     #[error("is stale: {0}")]

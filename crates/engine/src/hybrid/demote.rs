@@ -1,7 +1,8 @@
-//! Blocks of ranges that are not hot leave the faster of their volume's media for the slower one: with cleaning, which moves them anyway,
-//! and when so much of the faster one is taken that nothing hot is let in any more, or that volumes bound to it find little (`room`). Then a hand goes round the volumes that have what is hot
-//! there, and sends away what it finds cold. Where it has come round and has not found enough, temperatures are halved: what is read least
-//! is cold next.
+//! Blocks of ranges that are not hot leave the faster of their volume's media for the slower one, or when that is full for another one that
+//! is slower than the faster one: with cleaning, which moves them anyway, and when so much of the faster one is taken that nothing hot is
+//! let in any more, or that volumes bound to it find little (`room`). Then a hand goes round the volumes that have what is hot there, and
+//! sends away what it finds cold. Where it has come round and has not found enough, temperatures are halved: what is read least is cold
+//! next.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -18,9 +19,12 @@ use crate::lsa::{Publish, PublishPage};
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::volume_state::VolumeState;
-use crate::write::streams::cools_to;
+use crate::write::streams::{below, cools_to};
 use crate::write::summed::Summed;
 use crate::write::writer::Appended;
+
+/// How often the hand looks whether there is room where what is cold could go, while somebody lacks what that takes.
+const LOOK_FOR_ROOM: Nanos = Nanos::secs(1);
 
 /// Sends away what is cold: see the module's text. On the home reactor.
 pub(crate) struct Demoter {
@@ -84,7 +88,13 @@ impl Demoter {
         if self.taken(on) < rule.full_from {
             return;
         }
-        for (volume, from) in self.volumes_from_the_hand(on) {
+        let volumes = self.volumes_from_the_hand(on);
+        // What is cold has nowhere to go. That is no reason to call anything colder, nor to rest longer than until there is room.
+        if !volumes.is_empty() && volumes.iter().all(|(volume, _)| below(&self.reactor, volume, on).is_none()) {
+            self.hand(on).rests_until.set(self.reactor.rt.now() + LOOK_FOR_ROOM);
+            return;
+        }
+        for (volume, from) in volumes {
             self.hand(on).at.set((volume.id, from));
             if !self.sweep(&volume, (on, from), rule.full_from.saturating_sub(rule.at_a_time)).await {
                 return;

@@ -182,12 +182,19 @@ pub(crate) fn lane_of_moved(reactor: &Reactor, volume: &VolumeState, lba: Lba, f
     Lane::Clients(volume.constraint.offers(wanted).into_iter().find(fits).unwrap_or_else(nearest))
 }
 
-/// The slower medium of a hybrid volume, if a block that is to be written anew should leave the faster one for it: its range is not hot,
-/// and there is room.
+/// The medium to which a block of a hybrid volume that is to be written anew should leave the faster one: its range is not hot, and there
+/// is room.
 pub(crate) fn cools_to(reactor: &Reactor, volume: &VolumeState, lba: Lba, from: Medium) -> Option<Medium> {
-    let slow = volume.constraint.tiers().filter(|tiers| tiers.fast() == from)?.slow();
     let is_hot = reactor.shared.temperatures.as_ref().is_some_and(|of| of.is_hot(volume.id, lba));
-    (!is_hot && reactor.shared.held.has_room_on(slow, volume.controller.page_blocks())).then_some(slow)
+    if is_hot { None } else { below(reactor, volume, from) }
+}
+
+/// Where what leaves the faster medium of a hybrid volume finds room: on the slower one, or when that is full on whatever else is slower
+/// than the faster one.
+pub(crate) fn below(reactor: &Reactor, volume: &VolumeState, from: Medium) -> Option<Medium> {
+    let tiers = volume.constraint.tiers().filter(|tiers| tiers.fast() == from)?;
+    let has_room = |&on: &Medium| reactor.shared.held.has_room_on(on, volume.controller.page_blocks());
+    volume.constraint.offers(tiers.slow()).into_iter().filter(|&on| from.is_faster_than(on)).find(has_room)
 }
 
 /// The lanes that may take a record of a discard, the best first: records are of no medium.

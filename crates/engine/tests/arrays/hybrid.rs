@@ -1,6 +1,6 @@
 //! Hybrid volumes: on disks, and on flash what is often read.
 
-use cygnus_engine::{Array, OpenOptions, Volume, VolumeAdminError, VolumeError, VolumeOptions, create};
+use cygnus_engine::{Array, CreateOptions, OpenOptions, Volume, VolumeAdminError, VolumeError, VolumeOptions, create};
 use cygnus_policy::{HybridRule, WARMTH_BLOCKS};
 use cygnus_runtime::{DeviceInfo, Rng, Runtime};
 use cygnus_sim::World;
@@ -22,7 +22,17 @@ async fn make(rt: &Runtime, devices: &[DeviceInfo], rule: HybridRule) -> (Array,
 }
 
 async fn make_with(rt: &Runtime, devices: &[DeviceInfo], rule: HybridRule, volume: VolumeOptions) -> (Array, Volume) {
-    create(rt, devices, &salsa(2, &[Medium::Flash, Medium::Disk])).await.unwrap();
+    make_on(rt, devices, &salsa(2, &[Medium::Flash, Medium::Disk]), rule, volume).await
+}
+
+async fn make_on(
+    rt: &Runtime,
+    devices: &[DeviceInfo],
+    how: &CreateOptions,
+    rule: HybridRule,
+    volume: VolumeOptions,
+) -> (Array, Volume) {
+    create(rt, devices, how).await.unwrap();
     let array = Array::open(rt, devices, &OpenOptions { hybrid: rule, ..options() }).await.unwrap();
     array.create_volume_with("v", ByteSize::of_blocks(SIZE), volume, 0).await.unwrap();
     let volume = array.volume("v").unwrap();
@@ -239,7 +249,7 @@ fn hybrid_takes_both_media() {
     let disks = add_disks(&world, 3);
     session(&world, &disks, |rt, devices| async move {
         for (medium, lacks) in [(Medium::Flash, Medium::Disk), (Medium::Disk, Medium::Flash)] {
-            let how = cygnus_engine::CreateOptions { force: true, ..salsa(1, &[medium]) };
+            let how = CreateOptions { force: true, ..salsa(1, &[medium]) };
             create(&rt, &devices, &how).await.unwrap();
             let array = Array::open(&rt, &devices, &options()).await.unwrap();
             let refused = array.create_volume_with("v", ByteSize(MIB), hybrid(), 0).await.map(drop).unwrap_err();
@@ -277,6 +287,82 @@ fn full_disks_leave_flash() {
         }
         assert_eq!((spread(&array, "v", SIZE + 100).await, array.status().traffic.fell_back), ([100, SIZE], 100));
         see(&rt, &volume, 0..SIZE + 100).await;
+        array.close().await.unwrap();
+    });
+    assert_clean(&world, &disks);
+}
+
+/// Writes to a volume that is bound to a medium until there is no room for it; the answer is how many blocks.
+async fn fill(rt: &Runtime, array: &Array, name: &str, medium: Medium) -> u64 {
+    let only = VolumeOptions { constraint: Constraint::Only(medium), ..VolumeOptions::default() };
+    let bound = array.create_volume_with(name, ByteSize(64 * MIB), only, 0).await.unwrap();
+    let (data, mut at) = (rt.alloc(4096), 0);
+    loop {
+        match bound.write(at * 4096, data.full()).await {
+            Ok(()) => at += 1,
+            Err(VolumeError::NoSpace { .. } | VolumeError::NoSpaceOn { .. }) => return at,
+            Err(error) => panic!("block {at}: {error}"),
+        }
+    }
+}
+
+/// Until blocks of a volume are taken, for so many seconds at most.
+async fn is_taken(rt: &Runtime, volume: &Volume, blocks: std::ops::Range<u64>, seconds: u64) -> bool {
+    let (data, until) = (rt.alloc(4096), rt.now() + Nanos::secs(seconds));
+    for at in blocks {
+        while volume.write(at * 4096, data.full()).await.is_err() {
+            if rt.now() > until {
+                return false;
+            }
+            rt.sleep(Nanos::millis(100)).await;
+        }
+    }
+    true
+}
+
+#[test]
+fn where_disks_are_full_what_is_cold_leaves_flash_for_whatever_else_is_slower() {
+    let world = World::new(6);
+    let disks = add_disks(&world, 9);
+    session(&world, &disks, |rt, devices| async move {
+        let rule = HybridRule { half_life: Nanos::secs(3600), cools_after: Nanos::secs(2), ..HybridRule::default() };
+        let how = salsa(3, &[Medium::Flash, Medium::Disk, Medium::Smr]);
+        let (array, volume) = make_on(&rt, &devices, &how, rule, hybrid()).await;
+        for _ in 0..3 {
+            see(&rt, &volume, 0..SIZE).await;
+        }
+        let [promoted, _] = spread(&array, "v", SIZE).await;
+        assert!(promoted > SIZE / 2, "{promoted}");
+        fill(&rt, &array, "disk", Medium::Disk).await;
+        let taken = fill(&rt, &array, "flash", Medium::Flash).await;
+        let flash = array.volume("flash").unwrap();
+        assert!(is_taken(&rt, &flash, taken..taken + promoted / 2, 60).await, "{:?}", array.status().media);
+        assert!(array.status().traffic.demoted >= promoted / 2);
+        see(&rt, &volume, 0..SIZE).await;
+        array.close().await.unwrap();
+    });
+    assert_clean(&world, &disks);
+}
+
+/// The hand rests for long when it has found little that is cold, and not when this had nowhere to go.
+#[test]
+fn room_on_disks_is_used_as_soon_as_it_is_there() {
+    let world = World::new(7);
+    let disks = add_disks(&world, 6);
+    session(&world, &disks, |rt, devices| async move {
+        let rule = HybridRule { half_life: Nanos::secs(3600), ..HybridRule::default() };
+        let (array, volume) = make(&rt, &devices, rule).await;
+        for _ in 0..3 {
+            see(&rt, &volume, 0..SIZE).await;
+        }
+        let on_disk = fill(&rt, &array, "disk", Medium::Disk).await;
+        rt.sleep(Nanos::secs(4 * 3600)).await;
+        let taken = fill(&rt, &array, "flash", Medium::Flash).await;
+        let flash = array.volume("flash").unwrap();
+        assert!(!is_taken(&rt, &flash, taken..taken + 1, 30).await, "what is cold has nowhere to go");
+        array.volume("disk").unwrap().trim(0, on_disk * 4096).await.unwrap();
+        assert!(is_taken(&rt, &flash, taken..taken + 100, 5).await, "{:?}", array.status().media);
+        see(&rt, &volume, 0..SIZE).await;
         array.close().await.unwrap();
     });
     assert_clean(&world, &disks);
