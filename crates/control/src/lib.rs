@@ -19,6 +19,7 @@ pub mod paint;
 pub mod protocol;
 pub mod rates;
 pub mod render;
+pub mod room;
 pub mod scrub;
 pub mod shortage;
 pub mod show;

@@ -632,4 +632,4 @@ fn doubt(array: &str, volume: &VolumeStatus) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -211,11 +211,14 @@ impl ArrayStatus {
         let lost = self.scrub.report.as_ref().is_some_and(|report| report.lost > 0)
             || self.losses != LossStatus::default()
             || self.volumes.iter().any(VolumeStatus::lacks_something);
-        let by_findings = if lost || self.fault.is_some() || self.clogged_segments.is_some() {
+        let room = self.little_room();
+        let is_full = self.clogged_segments.is_some() || room.iter().any(|room| room.is_full);
+        let by_findings = if lost || self.fault.is_some() || is_full {
             Condition::Unavailable
         } else if !self.oddities.is_empty()
             || self.in_use_by.is_some()
             || self.shortage.is_some()
+            || !room.is_empty()
             || self.missed_spares().next().is_some()
             || self.devices.iter().any(DeviceStatus::is_doubtful)
             || self.memory.as_ref().is_some_and(MemoryStatus::map_is_full)

@@ -23,6 +23,7 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     sentences.extend(loss_sentences(status));
     sentences.extend(status.suspended.as_ref().map(suspended_sentence));
     sentences.extend(status.shortage.as_ref().map(ShortageStatus::sentence));
+    sentences.extend(status.little_room().iter().map(|room| room.sentence(&status.name)));
     if let Some(segments) = status.clogged_segments {
         sentences.push(format!(
             "There is no room for writes: blocks that cannot be read keep {}. Discard those blocks, or others; bring members \

@@ -49,7 +49,7 @@ fn group(index: u32, role: GroupRole, missing_devices: u32) -> GroupStatus {
     }
 }
 
-fn tank(missing: &[u32]) -> ArrayStatus {
+pub(crate) fn tank(missing: &[u32]) -> ArrayStatus {
     let state_of = |index| if missing.contains(&index) { DeviceState::Missing } else { DeviceState::Online };
     let lost = |g: u32| missing.iter().filter(|&&index| index / 3 == g).count() as u32;
     ArrayStatus {
