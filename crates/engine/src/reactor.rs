@@ -11,6 +11,7 @@ use cygnus_types::{GroupId, Medium, MemberIx, Nanos, SegmentId};
 
 use crate::autonomics::sight::Sight;
 use crate::care::member::Departure;
+use crate::care::trouble::Trouble;
 use crate::durable::answering::Answering;
 use crate::home::Home;
 use crate::peers::Peers;
@@ -244,8 +245,9 @@ impl Reactor {
     /// Takes a member out of service; the superblocks of the others will say so before the next flush is answered. Only the
     /// home reactor does this, so that nobody there finds the one done and the other not.
     pub(crate) fn take_out(&self, member: MemberIx, departure: Departure, why: &str) {
-        // Read while it is in service: what later flushes make durable, it may not have.
-        let durable = self.shared.durable();
+        // Read while it is in service: what later flushes make durable, it may not have. What has become smaller may since have grown
+        // again, and holds zeros for what it held.
+        let durable = if departure == Departure::Trouble(Trouble::Short) { 0 } else { self.shared.durable() };
         let (home, state) = (self.home(), &self.shared.members[member.index()]);
         if state.leave(departure, durable) {
             self.shared.log(format!("{} is out of service: {why}", state.name()));

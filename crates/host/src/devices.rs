@@ -46,13 +46,14 @@ pub fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access
     paths.into_iter().map(open).collect()
 }
 
-/// Opens all of these to be read, while nobody else has them to write. What lies on a file system that may only be read cannot be
-/// claimed, and need not be.
+/// Opens all of these to be read, while nobody else has them to write. What may only be read, or lies on a file system of that sort, cannot
+/// be claimed, and need not be.
 ///
 /// # Errors
 /// For the first one that is not to be had.
 pub fn open_all_to_read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Device>, HostError> {
     let open = |path: &'a PathBuf| match open_all([path], Access::Exclusive) {
+        Err(HostError::Open(OpenError::ReadOnly { .. })) => open_all([path], Access::ReadOnly),
         Err(HostError::Open(OpenError::Io { source, .. })) if source.kind() == ErrorKind::ReadOnlyFilesystem => {
             open_all([path], Access::ReadOnly)
         }

@@ -326,15 +326,15 @@ impl Assembly {
 
 /// Members of the array that are not among those found where they were last seen, and are block devices of another name now.
 fn members_elsewhere(record: &ArrayRecord, found: &[Member], devices: &BlockDevices) -> Result<Vec<Member>, HostError> {
-    let newest = newest(found.iter().map(|member| &member.superblock), |_| false);
+    let of_found = newest(found.iter().map(|member| &member.superblock), |_| false);
     let is_found = |uuid: Uuid| found.iter().any(|member| member.superblock.member_uuid == uuid);
-    let all = newest.iter().flat_map(|newest| {
+    let all = of_found.iter().flat_map(|newest| {
         let members = newest.state.members().map(|desc| (desc.uuid, desc.size_bytes));
         members.chain(newest.state.spares.iter().map(|spare| (spare.uuid, spare.size_bytes)))
     });
     let sizes: BTreeSet<u64> = all.filter(|&(uuid, _)| !is_found(uuid)).map(|(_, size)| size).collect();
-    let may_have_moved = record.paths().any(|path| devices.may_name(path)) && (newest.is_none() || !sizes.is_empty());
-    let places: Vec<PathBuf> = match newest {
+    let may_have_moved = record.paths().any(|path| devices.may_name(path)) && (of_found.is_none() || !sizes.is_empty());
+    let places: Vec<PathBuf> = match of_found {
         _ if !may_have_moved => Vec::new(),
         None => devices.of_size(None),
         Some(_) => sizes.into_iter().flat_map(|size| devices.of_size(Some(size))).collect(),
@@ -344,7 +344,14 @@ fn members_elsewhere(record: &ArrayRecord, found: &[Member], devices: &BlockDevi
         _ => None,
     };
     let there = look_at_all(places.iter())?.into_iter().filter_map(|(_, there)| of_array(there));
-    Ok(there.filter(|member| !is_found(member.superblock.member_uuid)).collect())
+    let mut there: Vec<Member> = there.filter(|member| !is_found(member.superblock.member_uuid)).collect();
+    let newest = newest(found.iter().chain(&there).map(|member| &member.superblock), |_| false).cloned();
+    // Devices that were members once are of no account: nobody has them on record.
+    there.retain(|member| {
+        let standing = newest.as_ref().map(|newest| newest.state.standing(&member.superblock));
+        !matches!(standing, Some(Standing::Replaced | Standing::Left | Standing::FormerSpare))
+    });
+    Ok(there)
 }
 
 /// That a member has come to another name, in words.

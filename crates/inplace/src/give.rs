@@ -68,7 +68,7 @@ impl Core {
         let Some(at) = (0..self.layout.devices()).find(in_service) else { return };
         let Some(trouble) = trouble_of(class, error) else { return };
         let device = self.device(at);
-        if device.cache.get() == Cache::Sound && (trouble == Trouble::Gone || class == IoClass::Flush) {
+        if device.cache.get() == Cache::Sound && (trouble.is_away() || class == IoClass::Flush) {
             device.cache.set(Cache::InDoubt);
         }
         let before = device.trouble.get();

@@ -346,7 +346,7 @@ impl Inner {
         if device.trouble.get() == Some(Trouble::Short) {
             return false;
         }
-        let was_gone = device.trouble.get() == Some(Trouble::Gone);
+        let was_gone = device.trouble.get().is_some_and(Trouble::is_away);
         let known = device.generation.get();
         match self.superblock_if_idle(member, was_gone).await {
             Some(own) => own.generation >= known && self.takes_writes(member).await.is_ok(),
@@ -386,11 +386,10 @@ impl Inner {
     /// Lets a member that is missing come back, if its device is there: it gets what was written meanwhile.
     async fn ask_missing(self: &Rc<Self>, member: usize) {
         let core = self.core();
-        let was_gone = core.device(member).trouble.get() == Some(Trouble::Gone);
         if core.settle().await.is_err() {
             return;
         }
-        let Some(own) = self.superblock_if_idle(member, was_gone).await else { return };
+        let Some(own) = self.superblock_if_idle(member, true).await else { return };
         if self.takes_writes(member).await.is_err() {
             return;
         }

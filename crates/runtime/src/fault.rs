@@ -23,7 +23,7 @@ use std::fmt;
 pub enum IoErrorKind {
     /// The medium could not deliver or store this range, and says so; other ranges may work.
     Medium,
-    /// A file ends before the device that it is: somebody has shortened it, and what lay behind is gone.
+    /// A file or block device ends before it did: somebody has shortened it, and what lay behind is gone.
     CutShort,
     /// It failed, and nobody says whether for good.
     Unclear,
@@ -79,7 +79,7 @@ impl IoErrorKind {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Medium => "the medium failed",
-            Self::CutShort => "its file has become shorter, and what lay behind is gone",
+            Self::CutShort => "it has become smaller than it was, and what lay behind is gone",
             Self::Unclear => "it failed",
             Self::Gone => "the device is not there",
             Self::Path => "the path to the device is lost",

@@ -240,6 +240,11 @@ impl Device {
         matches!(&self.0.backing, Backing::Place(place) if place.current().is_gone())
     }
 
+    /// Whether it is a block device that has become smaller.
+    pub(crate) fn is_smaller(&self) -> bool {
+        matches!(&self.0.backing, Backing::Place(place) if place.current().is_smaller_than(self.0.properties.size))
+    }
+
     /// Whether it is a file that has become shorter.
     pub(crate) fn is_shorter(&self) -> bool {
         matches!(&self.0.backing, Backing::Place(place) if place.current().is_shorter_than(self.0.properties.size))

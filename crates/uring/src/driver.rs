@@ -406,6 +406,9 @@ impl Core {
                 }
                 // A device that was taken away has no bytes: reads end there, and writes find no space.
                 0 | NO_SPACE if self.devices[dev.0 as usize].device.is_gone() => Err(IoError::of_device(libc::ENODEV)),
+                NO_SPACE if self.devices[dev.0 as usize].device.is_smaller() => {
+                    Err(IoError::new(IoErrorKind::CutShort))
+                }
                 0 => Err(IoError::new(IoErrorKind::CutShort)),
                 _ => Err(IoError::of_device(-result)),
             },

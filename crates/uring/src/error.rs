@@ -24,6 +24,12 @@ pub enum OpenError {
         /// The path as given.
         path: PathBuf,
     },
+    /// It is a block device that takes no writes.
+    #[error("{}: it is read-only; 'blockdev --setrw' makes it writable, if whoever made it read-only agrees", path.display())]
+    ReadOnly {
+        /// The path as given.
+        path: PathBuf,
+    },
     /// Somebody else has it: another process, a mounted file system, or this process under another path.
     #[error("{}", in_use(path, by.as_deref(), beneath.as_deref(), holder.as_ref()))]
     InUse {
@@ -180,6 +186,7 @@ impl From<OpenError> for IoError {
         match error {
             OpenError::NotFound { .. } => Self::of_device(libc::ENOENT),
             OpenError::Denied { .. } => Self::of_device(libc::EACCES),
+            OpenError::ReadOnly { .. } => Self::of_device(libc::EROFS),
             OpenError::InUse { .. } => Self { kind: IoErrorKind::Refused, errno: libc::EBUSY },
             OpenError::NoSpace { .. } => Self::of_device(libc::ENOSPC),
             OpenError::Unsuitable { .. } => Self::of_device(libc::ENODEV),

@@ -96,6 +96,9 @@ impl Opening {
             (None, Identity::Block(number, _)) if access == Access::Exclusive => claim_beneath(path, number)?,
             (None, _) => None,
         };
+        if matches!(identity, Identity::Block(..)) && access == Access::Exclusive && is_read_only(&file) {
+            return Err(OpenError::ReadOnly { path: path.to_owned() });
+        }
         let properties = match identity {
             Identity::Block(number, _) => block(path, &file, fallback, number)?,
             Identity::File(..) => regular(&file, fallback, metadata.len()),
@@ -134,6 +137,11 @@ impl Opening {
     /// Whether it is a block device that was taken away: what is left of one for those who have it open has no bytes.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_block_device() && size_of(&self.file).is_ok_and(|size| size == 0)
+    }
+
+    /// Whether it is a block device of fewer bytes.
+    pub(crate) fn is_smaller_than(&self, bytes: u64) -> bool {
+        self.is_block_device() && size_of(&self.file).is_ok_and(|size| size < bytes)
     }
 
     /// Whether it is a file of fewer bytes. The kernel says what it knows: a file system that gives no answer is not waited for.
@@ -223,6 +231,14 @@ fn identify(path: &Path, file: &File, metadata: &fs::Metadata) -> Result<Identit
     // SAFETY: the request fills a u64, which the variable is. A kernel without it leaves the zero.
     unsafe { libc::ioctl(file.as_raw_fd(), BLKGETDISKSEQ, &raw mut sequence) };
     Ok(Identity::Block(metadata.rdev(), sequence))
+}
+
+/// Whether a block device takes no writes. One may be opened for them all the same.
+fn is_read_only(file: &File) -> bool {
+    let mut read_only: libc::c_int = 0;
+    // SAFETY: the request fills a C int, which the variable is. A device without it leaves the zero.
+    unsafe { libc::ioctl(file.as_raw_fd(), BLKROGET, &raw mut read_only) };
+    read_only != 0
 }
 
 /// Bytes of a block device.
@@ -424,6 +440,7 @@ const BCACHEFS_SUPER_MAGIC: libc::c_long = 0xca45_1a4e;
 
 /// `_IOR(0x12, 114, size_t)`; the libc crate does not name it.
 const BLKGETSIZE64: libc::Ioctl = 0x8008_1272;
+const BLKROGET: libc::Ioctl = 0x125e;
 
 /// `_IOR(0x12, 128, __u64)`; since Linux 5.15.
 const BLKGETDISKSEQ: libc::Ioctl = 0x8008_1280;

@@ -318,7 +318,7 @@ impl Guardian {
     async fn is_itself_again(&self, member: MemberIx, dev: DeviceIx) -> bool {
         let known = self.reactor.home().records.behind.borrow().get(&member).copied();
         let known = known.unwrap_or_else(|| self.reactor.home().records.generation.get());
-        let was_gone = self.reactor.shared.members[member.index()].trouble() == Some(Trouble::Gone);
+        let was_gone = self.reactor.shared.members[member.index()].trouble().is_some_and(Trouble::is_away);
         match self.superblock_if_idle(dev, was_gone).await {
             Some(own) => self.is_own(member, &own) && own.generation >= known && self.takes_writes(dev).await.is_ok(),
             None => false,
@@ -372,12 +372,8 @@ impl Guardian {
         {
             return;
         }
-        let was_gone = self.reactor.shared.members[member.index()].departure() == Departure::Trouble(Trouble::Gone);
-        let mut own = self.superblock_if_idle(dev, was_gone).await;
-        if own.is_none() && !was_gone {
-            // It may have left for another reason and be gone since: what was opened then leads nowhere.
-            own = self.superblock_if_idle(dev, true).await;
-        }
+        // Opened anew whatever it left for: since then it may have gone, or come back smaller.
+        let own = self.superblock_if_idle(dev, true).await;
         let Some(own) = own.filter(|own| self.is_own(member, own)) else { return };
         let desc = Seats::of(&self.reactor).desc(member);
         let online: Vec<_> = self.reactor.home().state.borrow().online().collect();

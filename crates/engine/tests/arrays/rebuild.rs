@@ -4,7 +4,7 @@ use cygnus_engine::{
     Array, ArrayError, ArrayHealth, FindingKind, Found, JobKind, JobState, MemberError, OpenOptions, check, inspect,
 };
 use cygnus_format::{MemberState, Superblock};
-use cygnus_runtime::{DeviceInfo, Runtime};
+use cygnus_runtime::{DeviceInfo, IoErrorKind, Runtime};
 use cygnus_sim::{DiskId, FaultRates, World};
 use cygnus_types::{ByteSize, MemberIx, Nanos, ReactorId};
 
@@ -65,6 +65,33 @@ fn a_rebuilt_array_passes_its_check() {
     });
     let left: Vec<DiskId> = disks.iter().copied().filter(|&d| d != disks[4]).collect();
     assert_clean(&world, &left);
+}
+
+/// A block device that somebody makes smaller says so to whoever writes behind its end. When it has grown again, zeros are there.
+#[test]
+fn a_member_that_was_smaller_for_a_while_gets_everything_anew() {
+    let world = World::new(9);
+    let disks = make(&world, 1, 2, 1, 0);
+    session(&world.clone(), &disks.clone(), |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
+        fill(&rt, &volume, 0).await;
+        volume.flush().await.unwrap();
+        world.shorten(disks[1], devices[1].size / 4);
+        world.fail_writes(disks[1], Some(IoErrorKind::CutShort));
+        for at in 0..40 {
+            put(&rt, &volume, at, at + 1).await;
+        }
+        volume.flush().await.unwrap();
+        assert_eq!(states(&array)[1], MemberState::Failed);
+        world.fail_writes(disks[1], None);
+        world.shorten(disks[1], devices[1].size);
+        let job = array.replace(MemberIx(1), &devices[1], true).await.unwrap();
+        assert_eq!(ended(&rt, &array, job).await.state, JobState::Done);
+        let report = array.scrub(1).await;
+        assert_eq!((report.found(), report.lost), (0, 0), "{report:?}");
+        verify(&rt, &volume, |at| if at < 40 { at + 1 } else { at }).await;
+        array.close().await.unwrap();
+    });
 }
 
 #[test]

@@ -260,6 +260,25 @@ fn block_devices_that_have_come_to_another_name_are_found() {
     assert_eq!(Assembly::of_record_among(&known, &elsewhere).unwrap().missing(), [1, 3, 4]);
 }
 
+/// Whoever is missing is looked for among all disks of its size, and there is one that was a member until another took its place.
+#[test]
+fn a_disk_that_was_a_member_is_not_said_to_be_one() {
+    let machine = Machine::new();
+    let dev = machine.dev();
+    let names = ["sda", "sdb", "sdc", "sdd", "sde", "sdf"];
+    let known = record(1, names.map(|name| dev.join(name)));
+    let mut now = state("tank", 1);
+    now.groups[0].members[0].uuid = Uuid::from_random(1, 50);
+    for (index, name) in (1..5).zip(&names[1..]) {
+        make_of(now.clone(), &dev, name, 1, index, 4);
+    }
+    make(&dev, "sdx", 1, 0, 3);
+    machine.lists("sdx", SIZE);
+    let found = Assembly::of_record_among(&known, &machine.devices()).unwrap();
+    assert_eq!(found.missing(), [0, 5]);
+    assert!(found.oddities.iter().all(|oddity| !oddity.contains("sdx")), "{:?}", found.oddities);
+}
+
 #[test]
 fn an_array_of_which_all_members_have_moved_is_found() {
     let machine = Machine::new();

@@ -10,6 +10,7 @@ use cygnus_engine::{is_outdated, policies_of, until_full_of, usable_bytes};
 use cygnus_format::{GroupState, MemberDesc, MemberState, Superblock, VolumeDesc};
 use cygnus_host::members::{Assembly, Member};
 use cygnus_host::state::ArrayRecord;
+use cygnus_policy::HealthView;
 use cygnus_types::{Acknowledged, BLOCK, ByteSize, MemberIx};
 
 /// What is said of a member that was served without the others while they were served without it.
@@ -62,6 +63,7 @@ fn devices(assembly: &Assembly, record: &ArrayRecord) -> Vec<DeviceStatus> {
         let device = DeviceStatus {
             size_bytes: found.as_ref().map_or(0, |found| found.size),
             lifetime: lifetime(desc.errors),
+            suspect: suspicion(state, desc),
             trouble: found.as_ref().filter(|found| found.superblock.parted_from(state)).map(|_| PARTED.into()),
             ..DeviceStatus::bare(
                 member,
@@ -73,6 +75,13 @@ fn devices(assembly: &Assembly, record: &ArrayRecord) -> Vec<DeviceStatus> {
         (!state.has_left(member)).then_some(device)
     };
     state.members().zip(&assembly.members).enumerate().filter_map(one).collect()
+}
+
+/// Whether a member in service is suspect by what is on record of it: how its errors came in time only a server knows.
+fn suspicion(state: &cygnus_format::ArrayState, desc: &MemberDesc) -> Option<String> {
+    let policies = policies_of(state).ok().filter(|_| desc.state == MemberState::Online)?;
+    let errors = u64::from(desc.errors.read) + u64::from(desc.errors.wrong);
+    policies.health.judge(HealthView { errors, ..HealthView::default() }).map(|why| why.to_string())
 }
 
 fn groups(state: &cygnus_format::ArrayState, devices: &[DeviceStatus]) -> Vec<GroupStatus> {
