@@ -88,7 +88,7 @@ fn a_shortened_member_that_is_needed_suspends_the_array() {
         rt.sleep(Nanos::secs(30)).await;
         assert_eq!(array.status().health, ArrayHealth::Suspended);
         let waits_for = array.status().suspended.map(|suspended| suspended.words()).unwrap_or_default();
-        assert!(waits_for.contains("shorter"), "{waits_for}");
+        assert!(waits_for.contains("smaller"), "{waits_for}");
     };
     bench.with(|member| member < n, body).unwrap();
 }
