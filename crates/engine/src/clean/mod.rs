@@ -14,6 +14,7 @@ pub(crate) mod helping;
 pub(crate) mod moves;
 pub(crate) mod of_page;
 pub(crate) mod orphans;
+pub(crate) mod quiet;
 pub(crate) mod relocate;
 pub(crate) mod standing;
 mod stream;

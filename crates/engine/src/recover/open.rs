@@ -22,6 +22,7 @@ use crate::clean::candidates::Candidates;
 use crate::clean::cleaner::Cleaner;
 use crate::clean::cleaning::Cleaning;
 use crate::clean::evacuate::keep_garbage;
+use crate::clean::quiet::Quiet;
 use crate::durable::checkpoint::Checkpointer;
 use crate::durable::commit::Committer;
 use crate::error::ArrayError;
@@ -62,6 +63,9 @@ const SEQUENCE_GAP: u64 = 1 << 24;
 /// Usual value of [`OpenOptions::segments_per_helper`]: all helpers together take some three per cent of a group for themselves at most.
 const SEGMENTS_PER_HELPER: u32 = 64;
 
+/// Usual value of [`OpenOptions::quiet_after`].
+const QUIET_AFTER: Nanos = Nanos::secs(30);
+
 /// How an array is to be opened.
 #[derive(Clone)]
 pub struct OpenOptions {
@@ -94,6 +98,8 @@ pub struct OpenOptions {
     pub copies_always: bool,
     /// How many full stripes of a reactor may wait for the parity that members compute from copies; 0: none, all get it at once.
     pub postponed: u32,
+    /// Clients that have asked for nothing for so long are quiet: what is empty is discarded below then, though nobody is short of room.
+    pub quiet_after: Nanos,
 }
 
 impl OpenOptions {
@@ -114,6 +120,7 @@ impl OpenOptions {
             one_group_at_a_time: false,
             copies_always: false,
             postponed: 0,
+            quiet_after: QUIET_AFTER,
         }
     }
 }
@@ -284,6 +291,7 @@ pub(crate) async fn open(
         reactor.home().places.arrivals.borrow_mut().extend(assembly.returning);
         reactor.rt.spawn(Rebuilder::of(&reactor).run());
         reactor.rt.spawn(Demoter::of(&reactor).run());
+        reactor.rt.spawn(Quiet::of(&reactor, options.quiet_after).run());
         if !stays.is_empty() {
             reactor.rt.spawn(move_when_there_is_room(reactor.clone(), stays));
         }

@@ -6,7 +6,7 @@ use cygnus_runtime::Rng;
 use cygnus_sim::{DiskConfig, DiskId, Timing, World};
 use cygnus_types::{ByteSize, Nanos};
 
-use crate::common::put;
+use crate::common::{assert_clean, put, verify};
 use crate::sessions::*;
 
 /// Clients fill a stripe in less time than a release waits, so none of theirs is cut short for its sake.
@@ -46,4 +46,45 @@ fn what_was_emptied_goes_back_as_stripes_fill() {
         );
         array.close().await.unwrap();
     });
+}
+
+/// What a volume held goes back below some time after it was deleted, without anybody writing; not while somebody reads.
+#[test]
+fn what_is_deleted_goes_back_while_clients_are_quiet() {
+    let world = World::new(6);
+    let disks: Vec<DiskId> = (0..9).map(|n| world.add_disk(DiskConfig::new(format!("d{n}"), 64 * MIB))).collect();
+    for (preset, groups) in [(Preset::LogRaid, 1), (Preset::Swan, 2), (Preset::Serial, 3), (Preset::ScalaAfa, 1)] {
+        let disks = &disks[..3 * groups];
+        let how = CreateOptions {
+            segment: Some(ByteSize(MIB)),
+            force: true,
+            ..CreateOptions::new("tank", preset, groups, 2, 1)
+        };
+        session(&world, disks, |rt, devices| async move {
+            create(&rt, &devices, &how).await.unwrap();
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            for name in ["deleted", "stays"] {
+                array.create_volume(name, ByteSize(32 * MIB), 0).await.unwrap();
+                let volume = array.volume(name).unwrap();
+                for at in 0..volume.size() / 4096 {
+                    put(&rt, &volume, at, at).await;
+                }
+                volume.flush().await.unwrap();
+            }
+            array.delete_volume("deleted").await.unwrap();
+            let empty = || array.segments().iter().filter(|s| s.state == "sealed" && s.live == 0).count();
+            assert!(empty() > 10, "{preset:?}: {}", empty());
+            let stays = array.volume("stays").unwrap();
+            for _ in 0..20 {
+                rt.sleep(Nanos::secs(10)).await;
+                stays.read(0, rt.alloc(4096).full()).await.unwrap();
+            }
+            assert!(empty() > 10, "{preset:?}: {}", empty());
+            rt.sleep(Nanos::secs(120)).await;
+            assert_eq!(empty(), 0, "{preset:?}");
+            verify(&rt, &stays, |at| at).await;
+            array.close().await.unwrap();
+        });
+        assert_clean(&world, disks);
+    }
 }
