@@ -377,7 +377,7 @@ pub enum GroupError {
     },
     /// The other groups on the medium have no room for what may be nowhere else.
     #[error(
-        "without R-group {} there is room for {room} on {medium}, and {needed} would stay there, what {} hold among it: trim or delete \
+        "without R-group {} there is room for {room} on {medium}, and up to {needed} would stay there, what {} hold among it: trim or delete \
          data of these, or add a group on {medium} first",
         group.0,
         volumes.join(", ")

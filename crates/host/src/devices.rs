@@ -32,15 +32,13 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// For the first one that is not to be had.
 pub fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access) -> Result<Vec<Device>, HostError> {
     let begun = Instant::now();
-    let try_for_a_while = move |path: PathBuf| loop {
-        match Device::open(&path, access) {
-            Err(OpenError::InUse { .. }) if begun.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
-            opened => return opened,
-        }
-    };
-    let open = |path: &'a PathBuf| {
+    // What is in use answers that at once, and is no device that gives no answer.
+    let open = |path: &'a PathBuf| loop {
         let place = path.clone();
-        Ok(Awaited::new(path, move || try_for_a_while(place))?.wait()??)
+        match Awaited::new(path, move || Device::open(&place, access))?.wait()? {
+            Err(OpenError::InUse { .. }) if begun.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
+            opened => return Ok(opened?),
+        }
     };
     // One after the other: of two paths to one device the second is refused.
     paths.into_iter().map(open).collect()

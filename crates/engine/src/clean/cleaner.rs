@@ -136,7 +136,7 @@ impl Cleaner {
 
     /// Gives back what was emptied while the cleaner goes on: the flush waits for all that clients have written, which under
     /// load takes longer than to empty the next victims.
-    fn start_release(&self) {
+    pub(super) fn start_release(&self) {
         if self.reactor.home().cleaning.releasing.replace(true) {
             return;
         }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use cygnus_types::Nanos;
 
+use crate::clean::cleaner::Cleaner;
 use crate::clean::emptied::Emptied;
 use crate::counters::read;
 use crate::durable::checkpoint::Checkpointer;
@@ -26,17 +27,20 @@ impl Quiet {
         Self { reactor: reactor.clone(), after }
     }
 
-    /// Works until the array ends.
+    /// Works until the array ends. Nothing is timed while nothing is empty.
     pub(crate) async fn run(self) {
-        let mut before = self.served();
-        loop {
-            self.reactor.rt.sleep(self.after).await;
-            if self.reactor.is_ending() {
-                return;
+        let home = self.reactor.home();
+        while !self.reactor.is_ending() {
+            let changed = home.space_changed.wait();
+            if !self.is_any_empty() {
+                changed.await;
+                continue;
             }
-            let now = self.served();
-            if std::mem::replace(&mut before, now) == now {
-                self.give_back(now).await;
+            let served = self.served();
+            self.reactor.rt.sleep(self.after).await;
+            let changed = home.space_changed.wait();
+            if self.served() == served && !self.give_back(served).await {
+                changed.await;
             }
         }
     }
@@ -47,20 +51,34 @@ impl Quiet {
         (read(&totals.client_written), self.reactor.shared.clients.blocks())
     }
 
-    /// Gives back all that is empty, unless clients begin anew.
-    async fn give_back(&self, served: (u64, u64)) {
+    /// Gives back all that is empty, unless clients begin anew; says whether there was any that may go.
+    async fn give_back(&self, served: (u64, u64)) -> bool {
         let home = self.reactor.home();
+        let mut any = false;
         while !self.reactor.is_ending() && self.served() == served && home.space.borrow().evacuation.is_none() {
             let empty = self.empty();
             if empty.is_empty() {
-                return;
+                break;
             }
+            any = true;
             for &seg in &empty {
                 self.reactor.shared.segments.set_state(seg, SegState::Pending);
             }
             home.space.borrow_mut().pending.extend(empty);
-            Emptied::of(&self.reactor).release_pending().await;
+            Cleaner::of(&self.reactor).start_release();
+            while home.cleaning.releasing.get() {
+                let changed = home.space_changed.wait();
+                if home.cleaning.releasing.get() {
+                    changed.await;
+                }
+            }
         }
+        any
+    }
+
+    fn is_any_empty(&self) -> bool {
+        let table = &self.reactor.shared.segments;
+        !self.reactor.home().candidates(&self.reactor.shared).without_current_blocks(table).is_empty()
     }
 
     /// Some segments that nothing is in and that may go back. Where records of discards keep them, a checkpoint is begun, after which they

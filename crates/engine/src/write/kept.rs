@@ -96,14 +96,20 @@ impl Kept {
         Ok(Self { keeper, file, shape, numbers, reserved, taken, is_short })
     }
 
-    /// Room for a stripe; `None` if there is none left, which is then on record.
-    pub(crate) fn cell(&self, rt: &Runtime) -> Option<Cell> {
+    /// Room for a stripe; `None` if there is none left, which is then on record. The first time it is told.
+    pub(crate) fn cell(&self, rt: &Runtime, tell: impl FnOnce(String)) -> Option<Cell> {
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
         match self.map_cell(rt, number) {
             Ok(cell) => Some(cell),
-            Err(_) => {
-                self.is_short.store(true, Ordering::Relaxed);
+            Err(why) => {
                 self.numbers.set(0, 1);
+                if !self.is_short.swap(true, Ordering::Relaxed) {
+                    tell(format!(
+                        "there is no room in {} to keep all that is on its way to the devices: {why}. If this server is killed from here \
+                         on, some of what it has acknowledged and not flushed may be lost",
+                        self.keeper.place()
+                    ));
+                }
                 None
             }
         }

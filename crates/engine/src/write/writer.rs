@@ -204,7 +204,7 @@ impl Writer {
                 return stripe;
             }
         }
-        let cell = reactor.shared.kept.get().and_then(|kept| kept.cell(&reactor.rt));
+        let cell = reactor.shared.kept.get().and_then(|kept| kept.cell(&reactor.rt, |text| reactor.shared.log(text)));
         Stripe::allocate(&reactor.rt, cell, reactor.shared.protections.tallest(), geometry, place)
     }
 
