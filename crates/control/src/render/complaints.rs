@@ -74,7 +74,8 @@ fn suspended_sentence(suspended: &SuspendedStatus) -> String {
     };
     format!(
         "It has been waiting for {} for {}: more of the R-group than its parity covers. Nothing is given up and nothing is \
-         recorded against them; it goes on by itself when they do their work again. {requests}.",
+         recorded against them; it goes on by itself when they do their work again. {requests}: writes to whichever volume, and \
+         reads of what is there.",
         suspended.waits_for,
         seconds(suspended.for_millis),
     )
