@@ -9,12 +9,26 @@ use cygnus_control::status::ArrayStatus;
 use cygnus_host::ArrayName;
 use cygnus_host::members::Assembly;
 use cygnus_server::status::{refusal, stopped};
+use serde::Serialize;
+
+/// The status in JSON, with what it comes to.
+#[derive(Serialize)]
+struct Judged<'a> {
+    #[serde(flatten)]
+    array: &'a ArrayStatus,
+    /// As the command ends: 0 needs nobody.
+    exit_status: u8,
+    /// What an operator should know, in sentences, as the text has them.
+    complaints: Vec<String>,
+}
 
 /// Does it: asks the `serve` that has the array, else reads the superblocks.
 pub fn run(name: &ArrayName, context: &Context) -> Result<Exit, Failure> {
     let status = of(name, context)?;
-    context.output.answer(&status, |paint| render::array(&status, paint))?;
-    Ok(Exit::of_array(&status))
+    let exit = Exit::of_array(&status);
+    let judged = Judged { array: &status, exit_status: exit.code(), complaints: render::complaints(&status) };
+    context.output.answer(&judged, |paint| render::array(&status, paint))?;
+    Ok(exit)
 }
 
 /// The state of an array, served or stopped.
