@@ -51,19 +51,22 @@ mod tests {
     #[test]
     fn a_busy_thread_shows_and_an_idle_one_does_not() {
         let (go, wait) = channel();
+        let ((worked, has_worked), (end, may_end)) = (channel(), channel::<()>());
         let idle = std::thread::spawn(move || wait.recv());
-        let busy = std::thread::spawn(|| {
+        let busy = std::thread::spawn(move || {
             let begun = std::time::Instant::now();
             while begun.elapsed() < Duration::from_millis(50) {}
-            std::thread::sleep(Duration::from_millis(200));
+            worked.send(()).unwrap();
+            may_end.recv()
         });
         let (idle_clock, busy_clock) = (CpuClock::of_thread(&idle).unwrap(), CpuClock::of_thread(&busy).unwrap());
-        std::thread::sleep(Duration::from_millis(100));
+        has_worked.recv().unwrap();
         let (idle_time, busy_time) = (idle_clock.read().unwrap(), busy_clock.read().unwrap());
         assert!(idle_time < busy_time, "{idle_time:?} {busy_time:?}");
         assert!(CpuClock::of_process(std::process::id()).unwrap().read().unwrap() >= busy_time);
+        end.send(()).unwrap();
         go.send(()).unwrap();
         idle.join().unwrap().unwrap();
-        busy.join().unwrap();
+        busy.join().unwrap().unwrap();
     }
 }

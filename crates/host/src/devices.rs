@@ -3,7 +3,7 @@
 use crate::HostError;
 use crate::answer::Awaited;
 use crate::members::Assembly;
-use cygnus_uring::{Access, Config, Device, OpenError, Reactor, block_on};
+use cygnus_uring::{Access, Config, Device, OpenError, RELEASE_PATIENCE, Reactor, block_on};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
@@ -35,8 +35,8 @@ pub fn open_all<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, access: Access
     // What is in use answers that at once, and is no device that gives no answer.
     let open = |path: &'a PathBuf| loop {
         let place = path.clone();
-        match Awaited::new(path, move || Device::open(&place, access))?.wait()? {
-            Err(OpenError::InUse { .. }) if begun.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
+        match Awaited::new(path, move || Device::open_now(&place, access))?.wait()? {
+            Err(OpenError::InUse { .. }) if begun.elapsed() < RELEASE_PATIENCE => std::thread::sleep(PATIENCE / 100),
             opened => return Ok(opened?),
         }
     };

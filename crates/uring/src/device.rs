@@ -51,7 +51,7 @@ impl Opened {
 
 /// How long a device may be claimed before it counts as in use. The kernel lets go of the files of an io_uring some time
 /// *after* a process that was killed is gone: milliseconds, on a busy machine seconds. Whoever comes next is faster.
-const RELEASE_PATIENCE: Duration = Duration::from_secs(4);
+pub const RELEASE_PATIENCE: Duration = Duration::from_secs(4);
 const RELEASE_POLL: Duration = Duration::from_millis(10);
 
 struct Inner {
@@ -72,11 +72,27 @@ impl Device {
     /// [`Device::fallback`] tells. A path `ssd:unix:PATH` or `ssd:tcp:HOST:PORT` stands for the software SSD that is served there,
     /// and `zoned:FILE` for the device with zones that is in that file.
     ///
+    /// Waits for [`RELEASE_PATIENCE`] where somebody else has it.
+    ///
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path, access: Access) -> Result<Self, OpenError> {
+        let began = Instant::now();
+        loop {
+            match Self::open_now(path, access) {
+                Err(OpenError::InUse { .. }) if began.elapsed() < RELEASE_PATIENCE => thread::sleep(RELEASE_POLL),
+                opened => return opened,
+            }
+        }
+    }
+
+    /// The same, without waiting for somebody who has it.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_now(path: &Path, access: Access) -> Result<Self, OpenError> {
         if let Some(address) = Far::address(path) {
-            let (far, properties) = patiently(|| Far::open(path, &address, access))?;
+            let (far, properties) = Far::open(path, &address, access)?;
             let (name, backing) = (path.display().to_string(), Backing::Far(far));
             return Ok(Self(Arc::new(Inner {
                 name,
@@ -87,7 +103,7 @@ impl Device {
             })));
         }
         let place = beneath(path);
-        let (opening, mut properties) = patiently(|| Opening::new(place, access, None))?;
+        let (opening, mut properties) = Opening::new(place, access, None)?;
         let zone_file = zoned_file(path).map(|file| ZoneFile::open(file, access == Access::Exclusive)).transpose()?;
         if let Some(file) = &zone_file {
             (properties.size, properties.capabilities.zones) = (file.size(), Some(file.zones()));
@@ -283,16 +299,5 @@ impl Device {
     /// Remembers that the kernel has no discard command for this device.
     pub(crate) fn punch_from_now_on(&self) {
         self.0.punches.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Waits for somebody who is about to let go of a device.
-fn patiently<T>(open: impl Fn() -> Result<T, OpenError>) -> Result<T, OpenError> {
-    let began = Instant::now();
-    loop {
-        match open() {
-            Err(OpenError::InUse { .. }) if began.elapsed() < RELEASE_PATIENCE => thread::sleep(RELEASE_POLL),
-            other => return other,
-        }
     }
 }

@@ -48,7 +48,7 @@ mod zone_file;
 mod zone_ioctl;
 mod zones;
 
-pub use device::Device;
+pub use device::{Device, RELEASE_PATIENCE};
 pub use error::{OpenError, StartError};
 pub use far::{drive_at, is_drive};
 pub use holder::Holder;
