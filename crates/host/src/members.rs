@@ -46,6 +46,8 @@ pub struct Member {
     pub spoiled: Option<SuperblockError>,
     /// Who has it for itself, as a server has its members.
     pub holder: Option<Holder>,
+    /// Whether it is a block device that takes no writes: a server leaves it out.
+    pub read_only: bool,
 }
 
 impl Member {
@@ -93,7 +95,8 @@ fn read(path: &Path) -> Result<Found, HostError> {
         Ok(slots) => {
             let holder = device.holder();
             let spoiled = slots.copies.iter().flatten().find_map(SlotCopy::spoiled).cloned();
-            let member = Member { path: at, size, superblock: slots.newest, spoiled, holder };
+            let read_only = device.is_read_only();
+            let member = Member { path: at, size, superblock: slots.newest, spoiled, holder, read_only };
             match zoned_place(path, &member) {
                 Some(place) => self::read(&place),
                 None => Ok(Found::Member(Box::new(member))),
@@ -409,6 +412,11 @@ fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
                 if member.is_short(desc) {
                     let (now, then) = (ByteSize(member.size), ByteSize(desc.size_bytes));
                     assembly.oddities.push(format!("{path} is {now}, was {then}: truncated; it takes no part"));
+                }
+                if member.read_only {
+                    assembly.oddities.push(format!(
+                        "{path} is read-only, and a server leaves it out: 'blockdev --setrw {path}' makes it writable"
+                    ));
                 }
                 match &mut assembly.members[index] {
                     Some(first) if first.path == member.path => {}

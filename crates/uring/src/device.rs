@@ -251,6 +251,11 @@ impl Device {
         matches!(self.0.backing, Backing::Memory(_))
     }
 
+    /// Whether it is a block device that takes no writes.
+    pub fn is_read_only(&self) -> bool {
+        matches!(&self.0.backing, Backing::Place(place) if place.current().is_read_only())
+    }
+
     /// Whether it is a block device that was taken away.
     pub(crate) fn is_gone(&self) -> bool {
         matches!(&self.0.backing, Backing::Place(place) if place.current().is_gone())

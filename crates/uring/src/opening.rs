@@ -139,6 +139,11 @@ impl Opening {
         self.is_block_device() && size_of(&self.file).is_ok_and(|size| size == 0)
     }
 
+    /// Whether it is a block device that takes no writes.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.is_block_device() && is_read_only(&self.file)
+    }
+
     /// Whether it is a block device of fewer bytes.
     pub(crate) fn is_smaller_than(&self, bytes: u64) -> bool {
         self.is_block_device() && size_of(&self.file).is_ok_and(|size| size < bytes)
