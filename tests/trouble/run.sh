@@ -42,6 +42,7 @@ absent-at-start absent
 absent-hangs-at-start absent AWAY=hangs
 two-loops-full loops
 loops-moved moved
+smaller smaller
 mapped-away mapped AWAY=error
 mapped-stopped mapped AWAY=suspend
 unplugged unplugged
