@@ -19,6 +19,7 @@ pub mod links;
 pub mod members;
 pub mod moved;
 mod name;
+pub mod one_disk;
 pub mod place;
 pub mod scratch;
 pub mod state;

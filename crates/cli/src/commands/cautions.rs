@@ -2,9 +2,11 @@
 
 use cygnus_engine::CreateOptions;
 use cygnus_format::Raid;
+use cygnus_host::one_disk::sharing_a_disk;
 use cygnus_policy::Preset;
 use cygnus_policy::serial_planner::{full_pace_fill, pace_at};
 use cygnus_types::counted;
+use std::path::{Path, PathBuf};
 
 /// In sentences, of an array whose groups have these columns.
 pub fn cautions(options: &CreateOptions, shapes: &[Raid]) -> Vec<String> {
@@ -21,6 +23,25 @@ pub fn cautions(options: &CreateOptions, shapes: &[Raid]) -> Vec<String> {
     }
     if options.preset == Preset::Serial {
         sentences.push(pace(options, shapes.len()));
+    }
+    sentences
+}
+
+/// Of new groups' members, the first group's first, which are on one disk; of each group its number and how many members it has.
+pub fn on_one_disk(members: &[PathBuf], groups: impl IntoIterator<Item = (u32, usize)>) -> Vec<String> {
+    let mut rest = members;
+    let mut sentences = Vec::new();
+    for (group, width) in groups {
+        let (of_group, others) = rest.split_at(width.min(rest.len()));
+        rest = others;
+        for (disk, members) in sharing_a_disk(Path::new("/sys"), of_group) {
+            let names: Vec<String> = members.iter().map(|path| path.display().to_string()).collect();
+            sentences.push(format!(
+                "{} of R-group {group} are on one disk, {disk}: should it fail, they are lost together. Give each R-group one device of \
+                 a disk",
+                names.join(" and ")
+            ));
+        }
     }
     sentences
 }

@@ -1,6 +1,6 @@
 //! `cygnus array create`
 
-use super::cautions::cautions;
+use super::cautions::{cautions, on_one_disk};
 use super::new_files::NewFiles;
 use super::space::Space;
 use super::{Context, create_in_place, overwrite};
@@ -74,6 +74,7 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
     let members = record(&args, uuid, context)?;
     drop(whole);
 
+    let widths = (0..).zip(shapes.iter().map(|raid| usize::from(raid.width())));
     let created = Created {
         name: options.name.clone(),
         uuid: uuid.to_string(),
@@ -82,9 +83,9 @@ pub fn run(mut args: CreateArgs, mut config: Config, context: &Context) -> Resul
         data_columns: widest.data,
         parity_columns: widest.parity,
         shapes: shapes.iter().map(Raid::to_string).collect(),
-        members,
         unused_bytes,
-        cautions: cautions(&options, &shapes),
+        cautions: cautions(&options, &shapes).into_iter().chain(on_one_disk(&members, widths)).collect(),
+        members,
     };
     created.cautions.iter().for_each(|sentence| context.output.warn(sentence));
     let unused = (0..).zip(&created.unused_bytes).map(|(g, &bytes)| unused_sentence(g, bytes, segment_bytes));

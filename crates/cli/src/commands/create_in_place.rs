@@ -1,5 +1,6 @@
 //! `cygnus array create --preset raid0|raid1|raid4|raid5|raid6|raid10`: the baselines, updated in place.
 
+use super::cautions::on_one_disk;
 use super::create::{record, refuse_known};
 use super::new_files::NewFiles;
 use super::space::Space;
@@ -56,6 +57,8 @@ pub fn run(args: &CreateArgs, level: Level, context: &Context) -> Result<(), Fai
         members,
         cautions: caution(level).into_iter().collect(),
     };
+    let one_disk = on_one_disk(&created.members, [(0, created.members.len())]);
+    one_disk.iter().for_each(|sentence| context.output.warn(sentence));
     let resync = match options.blank || level == Level::Raid0 {
         true => "",
         false => " Its copies or parity are made to fit when it is first served.",

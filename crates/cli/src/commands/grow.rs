@@ -1,5 +1,6 @@
 //! `cygnus array add` and `cygnus array retire`: whole R-groups come and go.
 
+use super::cautions::on_one_disk;
 use super::new_files::{self, NewFiles};
 use super::space::Space;
 use super::{CHANGE_TIMEOUT, Context, job, overwrite, replace, status};
@@ -27,6 +28,8 @@ pub fn add(args: &AddArgs, context: &Context) -> Result<(), Failure> {
     let made = NewFiles::make(&args.devices, Space::of(args.create, args.sparse), &context.output)?;
     let growth = made.settle(grow(args, context), &context.output)?;
     drop(whole);
+    let widths = growth.groups.iter().map(|group| (group.index, (group.data_columns + group.parity_columns) as usize));
+    on_one_disk(&args.devices, widths).iter().for_each(|sentence| context.output.warn(sentence));
     context.output.answer(&growth, |_| sentences(&args.name.to_string(), &growth))
 }
 
