@@ -9,7 +9,7 @@ need_root "a loop device"
 for ((i = 0; i < $(member_count); i++)); do PLACES+=("$DIR/d$i"); done
 truncate -s "$(bytes "$MEMBER_SIZE")" "$DIR/m0"
 PLACES[0]=$(losetup --show -f "$DIR/m0")
-at_exit "losetup -d ${PLACES[0]}"
+at_exit "blockdev --setrw ${PLACES[0]}; losetup -d ${PLACES[0]}"
 serve
 load
 blockdev --setro "${PLACES[0]}"
