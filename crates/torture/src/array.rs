@@ -157,10 +157,11 @@ impl Array {
         let autonomics = rule.map_or(Autonomics::Off, Autonomics::By);
         let Kept { left_with, keeper } = kept;
         let (links, postponed) = (links.collect(), shape.postponed);
-        // In some arrays clients are quiet whenever they pause.
-        let quiet_after = if shape.segments.is_multiple_of(4) { Nanos::micros(300) } else { Nanos::secs(30) };
-        let mut options =
-            OpenOptions { left_with, keeper, autonomics, links, postponed, quiet_after, ..options(reactors) };
+        let mut options = OpenOptions { left_with, keeper, autonomics, links, postponed, ..options(reactors) };
+        if shape.segments.is_multiple_of(4) {
+            // In some arrays clients are quiet whenever they pause.
+            options.quiet_after = Nanos::micros(300);
+        }
         if shape.drives == Drives::Slow {
             // Each pass reads all headers, for which an arm takes seconds: a hundred passes would pass for an opening that never ends.
             options.map.at_once = options.map.at_once.saturating_mul(10);

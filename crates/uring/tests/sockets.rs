@@ -269,7 +269,8 @@ fn a_connection_moves_to_another_reactor() {
 fn stop_signals_can_be_awaited() {
     on(async |Reactor { rt, io, .. }| {
         // Under nohup it would stay ignored.
-        // SAFETY: the call sets the default action, which takes no memory of this process.
+        // SAFETY: the call takes two numbers and no pointer. The default action is no code of this process, so no handler can run in
+        // the midst of anything.
         unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
         let signals = Signals::install(&io).unwrap();
         assert!(Signals::install(&io).is_err(), "a process has one set of handlers");
