@@ -187,6 +187,13 @@ pub struct MemberErrors {
     pub slow: u8,
 }
 
+impl MemberErrors {
+    /// Blocks that it would not deliver, or that were not what had been written.
+    pub fn blocks(self) -> u64 {
+        u64::from(self.read) + u64::from(self.wrong)
+    }
+}
+
 /// What a member that is not online holds for certain, in stripe sequences: what it lacks is what was written since.
 ///
 /// A stripe is there if its sequence is less than `below`, or if it lies in a segment less than `restored` and its

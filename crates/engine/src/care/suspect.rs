@@ -33,8 +33,7 @@ impl<'a> Suspicions<'a> {
     /// Whether a member in service is suspect, and why.
     pub(crate) fn suspicion(&self, member: MemberIx) -> Option<Suspicion> {
         let state = &self.reactor.shared.members[member.index()];
-        let errors = state.errors(0);
-        let errors = u64::from(errors.read) + u64::from(errors.wrong);
+        let errors = state.errors(0).blocks();
         let view = self.reactor.home().health.borrow().view(member, errors, self.counts(member));
         self.reactor.shared.policies.health.judge(view).filter(|_| state.device().is_some())
     }

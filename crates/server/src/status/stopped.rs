@@ -80,8 +80,8 @@ fn devices(assembly: &Assembly, record: &ArrayRecord) -> Vec<DeviceStatus> {
 /// Whether a member in service is suspect by what is on record of it: how its errors came in time only a server knows.
 fn suspicion(state: &cygnus_format::ArrayState, desc: &MemberDesc) -> Option<String> {
     let policies = policies_of(state).ok().filter(|_| desc.state == MemberState::Online)?;
-    let errors = u64::from(desc.errors.read) + u64::from(desc.errors.wrong);
-    policies.health.judge(HealthView { errors, ..HealthView::default() }).map(|why| why.to_string())
+    let view = HealthView { errors: desc.errors.blocks(), ..HealthView::default() };
+    policies.health.judge(view).map(|why| why.to_string())
 }
 
 fn groups(state: &cygnus_format::ArrayState, devices: &[DeviceStatus]) -> Vec<GroupStatus> {
