@@ -39,6 +39,11 @@ impl World {
         self.with_disk(disk, |disk| disk.unreadable.extend(blocks));
     }
 
+    /// What could not be read can be again, and is as it was.
+    pub fn read_again(&self, disk: DiskId) {
+        self.with_disk(disk, |disk| disk.unreadable.clear());
+    }
+
     /// Shortens the file that the device is, as `truncate` does; whoever has it open is not told.
     pub fn shorten(&self, disk: DiskId, bytes: u64) {
         let end = bytes / BLOCK as u64;

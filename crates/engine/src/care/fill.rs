@@ -19,11 +19,13 @@ pub(crate) struct Fill {
     pub job: Job,
     /// Whether every segment begun since has its column.
     pub prepared: Cell<bool>,
+    /// Current blocks that could be had from no device just now, and that the member which is drained may yet give.
+    pub unread: Cell<u64>,
 }
 
 impl Fill {
     pub(crate) fn new(member: MemberIx, had: Holdings, job: Job) -> Self {
-        Self { member, successor: None, had, job, prepared: Cell::new(false) }
+        Self { member, successor: None, had, job, prepared: Cell::new(false), unread: Cell::new(0) }
     }
 
     /// For a spare that is to take over from the member.

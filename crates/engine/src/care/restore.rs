@@ -11,7 +11,7 @@ use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
 
 use crate::care::fill::Fill;
 use crate::care::seats::Seats;
-use crate::clean::relocate::Mover;
+use crate::clean::relocate::{Live, Mover};
 use crate::counters::count;
 use crate::reactor::Reactor;
 use crate::read::columns::Columns;
@@ -54,15 +54,19 @@ impl Restorer {
         let drains = targets.iter().all(|target| target.fill.successor.is_some());
         let _step = self.reactor.shared.during(if drains { "drain: copy" } else { "rebuild: restore" });
         let Ok((stripes, end_row)) = self.stripes_of(group, segment).await else { return };
-        let interrupted = Rc::new(Cell::new(false));
+        let (interrupted, found) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(0)));
         let at_once = if self.forget_columns(segment, &stripes, &targets) { 1 } else { STRIPES_AT_ONCE };
         for_each_of(&self.reactor.rt, at_once, stripes, {
-            let (restorer, targets, interrupted) = (self.clone(), targets.clone(), interrupted.clone());
+            let (restorer, targets) = (self.clone(), targets.clone());
+            let (interrupted, found) = (interrupted.clone(), found.clone());
             move |stripe| {
-                let (restorer, targets, interrupted) = (restorer.clone(), targets.clone(), interrupted.clone());
+                let (restorer, targets) = (restorer.clone(), targets.clone());
+                let (interrupted, found) = (interrupted.clone(), found.clone());
                 async move {
+                    let live = Mover::of(&restorer.reactor).live_blocks(&stripe);
+                    found.set(found.get() + live.len() as u64);
                     let pauses = Seats::of(&restorer.reactor).rebuild_must_pause(&targets[0].fill);
-                    if pauses || restorer.restore_stripe(&stripe, &targets).await.is_err() {
+                    if pauses || restorer.restore_stripe(&stripe, &live, &targets).await.is_err() {
                         interrupted.set(true);
                     }
                 }
@@ -72,6 +76,8 @@ impl Restorer {
         if interrupted.get() {
             return;
         }
+        // What is current becomes less meanwhile, not more. Of the rest no header tells that can be read.
+        note_unread(targets.iter(), u64::from(self.reactor.shared.segments.live(seg)).saturating_sub(found.get()));
         self.end_column((group, segment), end_row, &targets).await;
         for Target { fill, .. } in targets.iter().filter(|t| Seats::of(&self.reactor).filled_device(&t.fill).is_some())
         {
@@ -122,7 +128,8 @@ impl Restorer {
         Ok((stripes, row))
     }
 
-    async fn restore_stripe(&self, stripe: &FoundStripe, targets: &[Target]) -> Result<(), Ending> {
+    /// `live` are the blocks of the stripe to which the map points.
+    async fn restore_stripe(&self, stripe: &FoundStripe, live: &[Live], targets: &[Target]) -> Result<(), Ending> {
         let common = stripe.common;
         let lacks = |t: &&Target| !t.fill.had.has(common.segment, common.stripe_seq);
         let lacks = |t: &&Target| lacks(t) && Seats::of(&self.reactor).filled_device(&t.fill).is_some();
@@ -130,7 +137,7 @@ impl Restorer {
         if targets.is_empty() {
             return Ok(());
         }
-        let rows = if self.is_needed(stripe) { common.rows } else { 0 };
+        let rows = if is_needed(stripe, live) { common.rows } else { 0 };
         let column_bytes = (common.header_blocks + rows) as usize * BLOCK;
         self.reactor.throttle(column_bytes as u64).await;
         let contents = if rows > 0 { self.contents(stripe, &targets).await? } else { vec![Vec::new(); targets.len()] };
@@ -169,7 +176,9 @@ impl Restorer {
             let mut columns =
                 Columns::new(&stripe.common, StripeReader::of(&self.reactor).read_stripe_surely(&stripe.common).await?);
             columns.fill_missing();
-            self.report_lost(stripe, columns.heal(&stripe.entries));
+            let lost = self.report_lost(stripe, columns.heal(&stripe.entries));
+            let not_as_it_was = contents.iter().zip(targets).filter(|(contents, _)| contents.is_none());
+            note_unread(not_as_it_was.map(|(_, target)| *target), lost);
             for (contents, target) in contents.iter_mut().zip(targets) {
                 contents.get_or_insert_with(|| columns.whole(target.column));
             }
@@ -177,16 +186,10 @@ impl Restorer {
         Ok(contents.into_iter().flatten().collect())
     }
 
-    /// Whether a stripe holds anything that somebody may want to read.
-    fn is_needed(&self, stripe: &FoundStripe) -> bool {
-        let unknown = stripe.entries.iter().any(Option::is_none);
-        unknown || stripe.common.stream == Stream::Meta || !Mover::of(&self.reactor).live_blocks(stripe).is_empty()
-    }
-
-    /// Tells of current blocks that nothing restores. (Those of torn stripes were never there.)
-    fn report_lost(&self, stripe: &FoundStripe, wrong: Vec<(u8, u32)>) {
+    /// Tells of current blocks that nothing restores, and how many they are. (Those of torn stripes were never there.)
+    fn report_lost(&self, stripe: &FoundStripe, wrong: Vec<(u8, u32)>) -> u64 {
         if wrong.is_empty() {
-            return;
+            return 0;
         }
         let first = stripe.common.first_data_row();
         let current = Mover::of(&self.reactor).live_blocks(stripe);
@@ -197,10 +200,11 @@ impl Restorer {
         if lost > 0 {
             self.reactor.shared.totals.count_lost(lost as u64);
             let (group, segment) = (stripe.common.group, stripe.common.segment);
-            let lost = counted(lost, "block is").or("blocks are");
-            let text = format!("{group} {segment}: {lost} beyond redundancy and could not be restored");
+            let words = counted(lost, "block is").or("blocks are");
+            let text = format!("{group} {segment}: {words} beyond redundancy and could not be restored");
             self.reactor.shared.log_repeated("beyond redundancy", &group.to_string(), text);
         }
+        lost as u64
     }
 
     /// Behind the last stripe there must be nothing that could pass for another one.
@@ -219,6 +223,20 @@ impl Restorer {
                 state.mark_dirty();
             }
         }
+    }
+}
+
+/// Whether a stripe holds anything that somebody may want to read.
+fn is_needed(stripe: &FoundStripe, live: &[Live]) -> bool {
+    let unknown = stripe.entries.iter().any(Option::is_none);
+    unknown || stripe.common.stream == Stream::Meta || !live.is_empty()
+}
+
+/// So many current blocks could be had from nowhere. Whoever takes over from a member that works must not do so without them: the
+/// member's device may give them another time, or what they are computed from.
+fn note_unread<'a>(targets: impl IntoIterator<Item = &'a Target>, blocks: u64) {
+    for Target { fill, .. } in targets.into_iter().filter(|target| target.fill.successor.is_some()) {
+        fill.unread.set(fill.unread.get() + blocks);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use cygnus_runtime::DeviceIx;
-use cygnus_types::MemberIx;
+use cygnus_types::{MemberIx, counted};
 
 use crate::care::fill::Fill;
 use crate::care::places::Spare;
@@ -49,6 +49,13 @@ impl Succession {
             )),
             () if !is_spare || (fill.is_prepared() && state.successor() != Some(spare.device.ix)) => Some(format!(
                 "{name} is out of service; {} stays in its place: drain it onto another spare",
+                state.name()
+            )),
+            () if fill.unread.get() > 0 => Some(format!(
+                "{} can be read neither from {} nor by way of the others now: it stays in its place, since it may give them yet. \
+                 'array scrub' lists what cannot be read: bring back what fails to answer, or write or discard these blocks, and \
+                 drain anew",
+                counted(fill.unread.get() as usize, "block").or("blocks"),
                 state.name()
             )),
             () => None,

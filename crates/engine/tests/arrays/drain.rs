@@ -42,6 +42,39 @@ fn a_drained_member_leaves_with_all_redundancy_kept() {
     }
 }
 
+/// While two members of a group cannot be read in the same places, neither gives what is there. It must not be gone for good by the time
+/// that one of them can be read again.
+#[test]
+fn a_member_whose_blocks_cannot_be_read_now_is_not_relieved() {
+    for drained in 0..3 {
+        let world = World::new(3);
+        let disks = make(&world, 1, 2, 1, 1);
+        session(&world.clone(), &disks.clone(), |rt, devices| async move {
+            let (array, volume) = open(&rt, &devices[..3]).await;
+            fill(&rt, &volume, 0).await;
+            array.add_spare(&devices[3], false).await.unwrap();
+            let unread = [drained, (drained + 1) % 3];
+            let size = devices[0].size;
+            unread.iter().for_each(|&n| world.fail_reads(disks[n], DATA_START..size));
+            let job = array.drain(MemberIx(drained as u16)).await.unwrap();
+            let job = ended(&rt, &array, job).await;
+            let JobState::Failed(why) = &job.state else { panic!("{job:?}") };
+            assert!(why.contains("stays in its place"), "{why}");
+            let status = array.status();
+            assert_eq!(
+                (status.members[drained].name.as_str(), status.spares.len()),
+                (devices[drained].name.as_str(), 1)
+            );
+            // One of the two is well again, and then the drain is done too.
+            world.read_again(disks[unread[1]]);
+            verify(&rt, &volume, |at| at).await;
+            let job = array.drain(MemberIx(drained as u16)).await.unwrap();
+            assert_eq!(ended(&rt, &array, job).await.state, JobState::Done);
+            verify(&rt, &volume, |at| at).await;
+        });
+    }
+}
+
 #[test]
 fn a_drained_array_passes_its_check_and_a_scrub() {
     let world = World::new(2);
