@@ -59,7 +59,8 @@ pub struct AutonomicsRule {
     pub avoid_for: Nanos,
     /// How often in a row a module must be found lagging before new writes avoid it: one that pauses for a moment is none.
     pub lags_in_a_row: u8,
-    /// A module is slow at writing when its writes take so many times what a typical one's do, and longer than was promised.
+    /// A module is slow at writing when its writes take so many times what a typical one's do, whole and by the page in its turn, and
+    /// longer than was promised.
     pub slow_writes: u64,
     /// How data gets to where it should be.
     pub migration: Migration,
@@ -139,15 +140,27 @@ impl AutonomicsRule {
         Self { sla: self.sla.min(late), ..self }
     }
 
-    /// Whether a module is slow at writing, given how long its writes take and those of a typical module.
-    pub fn writes_slowly(&self, own: Nanos, typical: Nanos) -> bool {
-        own > self.sla && own.0 >= typical.0.saturating_mul(self.slow_writes)
+    /// Whether a module is slow at writing, given how long its writes take and those of a typical module. One that is given more than
+    /// others makes its writes wait for each other, and is as quick as they are by the page; and a lone page of an idle one takes longer
+    /// than each of many, and is answered soon.
+    pub fn writes_slowly(&self, own: WriteTimes, typical: WriteTimes) -> bool {
+        let is_far_above = |own: Nanos, typical: Nanos| own.0 >= typical.0.saturating_mul(self.slow_writes);
+        own.whole > self.sla && is_far_above(own.whole, typical.whole) && is_far_above(own.page, typical.page)
     }
 
     /// Whether data that was moved at a time may move again.
     pub fn may_move_again(&self, moved: Nanos, now: Nanos) -> bool {
         now.since(moved) >= self.rest
     }
+}
+
+/// How long writes take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteTimes {
+    /// One of them, from where it was given to the module.
+    pub whole: Nanos,
+    /// A page in its turn, whatever is before it.
+    pub page: Nanos,
 }
 
 /// What a page takes when nobody else is there.

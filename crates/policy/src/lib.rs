@@ -31,6 +31,7 @@ mod whole_group;
 pub use autonomics::{
     Answered, AutonomicsRule, Carried, ClusterHeat, ClusterTimes, ClusterView, Decision, DecisionCounts, Migration,
     ModuleView, Obstacle, OutcomeCounts, PageTimes, Reason, Surroundings, Taken, UnknownMigration, WriteBudget,
+    WriteTimes,
 };
 pub use cleaning::{CleaningScope, CleaningView, RotationView};
 pub use conversion::{ConversionView, Converting, Postponement};

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 
 use cygnus_policy::{
     Answered, AutonomicsRule, ClusterHeat, ClusterTimes, ClusterView, ModuleView, PageTimes, Reason, WriteBudget,
-    typical,
+    WriteTimes, typical,
 };
 use cygnus_runtime::{DeviceIo, DeviceIx, DeviceLoad, IoClass};
 use cygnus_types::{BLOCK, Nanos};
@@ -49,8 +49,26 @@ struct Seen {
     page: Mean,
     /// What a write takes.
     write: Mean,
+    /// What a page written takes in its turn, whatever is before it.
+    page_written: Mean,
+    /// When the last write ended.
+    written: Nanos,
     /// At how many looks in a row it lagged.
     lagged: u8,
+}
+
+impl Seen {
+    fn write_ended(&mut self, io: &DeviceIo, took: Nanos, now: Nanos) {
+        self.write.note(took.0);
+        self.page_written.note(took.0 / in_turn(io));
+        self.written = now;
+    }
+
+    /// What writes take, as far as they tell something of now: what was long ago is nothing to compare others with.
+    fn write_times(&self, rule: &AutonomicsRule, now: Nanos) -> Option<WriteTimes> {
+        let (whole, page) = (self.write.known(rule)?, self.page_written.known(rule)?);
+        (now.since(self.written) < rule.avoid_for).then_some(WriteTimes { whole, page })
+    }
 }
 
 /// See the module's text.
@@ -106,7 +124,7 @@ impl Sight {
             IoClass::Read if io.bytes <= TELLING_BLOCKS * BLOCK as u64 => {
                 self.read_ended(marks, cluster, &io, took, now)
             }
-            IoClass::Write => self.devices.borrow_mut()[usize::from(io.dev.0)].write.note(took.0),
+            IoClass::Write => self.devices.borrow_mut()[usize::from(io.dev.0)].write_ended(&io, took, now),
             _ => return false,
         }
         let left = self.until_look.get() - 1;
@@ -119,8 +137,7 @@ impl Sight {
         let module_was_free = io.ahead.requests == 0;
         {
             let seen = &mut self.devices.borrow_mut()[usize::from(io.dev.0)];
-            // Whatever came before it had its turn first.
-            seen.page.note(took.0 / (pages + pages_before(&io.ahead)));
+            seen.page.note(took.0 / in_turn(io));
             if module_was_free {
                 seen.alone.note(took.0 / pages);
             }
@@ -149,22 +166,18 @@ impl Sight {
         now: Nanos,
         found: impl Fn(DeviceIx, &str),
     ) {
-        let (mut alone, mut writes): (Vec<Nanos>, Vec<Nanos>) = {
-            let devices = self.devices.borrow();
-            (
-                devices.iter().filter_map(|seen| seen.alone.known(&marks.rule)).collect(),
-                devices.iter().filter_map(|seen| seen.write.known(&marks.rule)).collect(),
-            )
-        };
-        if let Some(quiet) = typical(&mut alone) {
+        if let Some(quiet) = self.typical(|seen| seen.alone.known(&marks.rule)) {
             self.quiet.set(quiet);
             self.rule.set(marks.rule.where_a_page_takes(quiet));
         }
-        let typical_write = typical(&mut writes).unwrap_or(Nanos::MAX);
+        let typical_of = |part: fn(WriteTimes) -> Nanos| {
+            self.typical(|seen| seen.write_times(&marks.rule, now).map(part)).unwrap_or(Nanos::MAX)
+        };
+        let typical_write = WriteTimes { whole: typical_of(|times| times.whole), page: typical_of(|times| times.page) };
         for (at, cluster) in marks.links.clusters.iter().enumerate() {
             let heat = self.heat(marks, at, now);
             for &dev in &cluster.devices {
-                let reason = self.burden(dev, heat, typical_write, &load(dev));
+                let reason = self.burden(dev, heat, typical_write, &load(dev), now);
                 if let Some(reason) = reason
                     && marks.burden(dev, now, || reason.clone())
                 {
@@ -174,8 +187,20 @@ impl Sight {
         }
     }
 
+    /// What a typical device takes for something, as far as that is known.
+    fn typical(&self, known: impl Fn(&Seen) -> Option<Nanos>) -> Option<Nanos> {
+        typical(&mut self.devices.borrow().iter().filter_map(known).collect::<Vec<_>>())
+    }
+
     /// Why new writes should avoid a device, if they should.
-    fn burden(&self, dev: DeviceIx, heat: ClusterHeat, typical_write: Nanos, load: &DeviceLoad) -> Option<String> {
+    fn burden(
+        &self,
+        dev: DeviceIx,
+        heat: ClusterHeat,
+        typical_write: WriteTimes,
+        load: &DeviceLoad,
+        now: Nanos,
+    ) -> Option<String> {
         let (rule, backlog) = (self.rule.get(), self.backlog(dev, load));
         let seen = &mut self.devices.borrow_mut()[usize::from(dev.0)];
         seen.lagged = if backlog > rule.sla { seen.lagged.saturating_add(1) } else { 0 };
@@ -186,10 +211,11 @@ impl Sight {
         if seen.lagged >= rule.lags_in_a_row {
             return Some(Reason::Late { backlog, sla: rule.sla }.to_string());
         }
-        let own = seen.write.known(&rule).filter(|&own| rule.writes_slowly(own, typical_write))?;
+        let own = seen.write_times(&rule, now).filter(|&own| rule.writes_slowly(own, typical_write))?;
         // It is judged anew by what it does from now on: who is avoided is hardly written, and would stay slow for ever.
-        seen.write = Mean::default();
-        Some(format!("its writes take {own}, those of a typical device {typical_write}"))
+        (seen.write, seen.page_written) = Default::default();
+        let times = |of: WriteTimes| format!("{} ({} for a page in its turn)", of.whole, of.page);
+        Some(format!("its writes take {}, those of a typical device {}", times(own), times(typical_write)))
     }
 
     /// Whether a device lags by its own reads.
@@ -269,8 +295,9 @@ fn pages(bytes: u64) -> u64 {
     bytes / BLOCK as u64
 }
 
-fn pages_before(ahead: &DeviceLoad) -> u64 {
-    pages(ahead.reading + ahead.writing)
+/// The pages of an operation, with those that came before it: they had their turn first.
+fn in_turn(io: &DeviceIo) -> u64 {
+    pages(io.bytes).max(1) + pages(io.ahead.reading + io.ahead.writing)
 }
 
 #[cfg(test)]

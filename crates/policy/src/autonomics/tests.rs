@@ -100,8 +100,18 @@ fn requests_that_waited_for_their_own_module_do_not_count() {
 
 #[test]
 fn writing_is_slow_beside_others_and_never_by_a_little() {
-    let slowly = |own, typical| rule().writes_slowly(Nanos::millis(own), Nanos::millis(typical));
+    let times = |whole, page| WriteTimes { whole: Nanos::millis(whole), page: Nanos::micros(page) };
+    let slowly = |own, typical| rule().writes_slowly(times(own, own), times(typical, typical));
     assert_eq!([slowly(8, 2), slowly(7, 2), slowly(3, 0), slowly(90, 80)], [true, false, false, false]);
+}
+
+#[test]
+fn who_is_given_more_to_write_is_not_slow_and_nor_is_a_lone_page() {
+    let slowly = |own, typical| rule().writes_slowly(own, typical);
+    let times = |whole, page| WriteTimes { whole: Nanos::millis(whole), page: Nanos::micros(page) };
+    let (front_end, idle, slow) = (times(130, 120), times(2, 500), times(130, 2400));
+    assert!(!slowly(front_end, times(30, 100)) && !slowly(idle, times(30, 100)));
+    assert!(slowly(slow, times(30, 100)));
 }
 
 #[test]
