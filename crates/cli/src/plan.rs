@@ -118,7 +118,9 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         ));
     }
     let network = args.network.0;
+    can_bring(network, args)?;
     let chosen = choose(args, &device, utilisation)?;
+    can_be_as_full(args.utilisation.0, chosen.groups)?;
     let load = (network / (f64::from(chosen.data) * device.write_rate)).min(1.0);
     let terms = planner::terms(&device, utilisation, load);
     let judge = |layout| judged(&device, layout, utilisation, network);
@@ -144,6 +146,32 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         layout,
         alternatives,
         device: drive::device(args, &device),
+    })
+}
+
+/// Refuses more written than the network brings.
+fn can_bring(network: f64, args: &PlanArgs) -> Result<(), Failure> {
+    const SECONDS_A_DAY: f64 = 86_400.0;
+    let Some(written) = args.written_per_day.map(|size| size.0.0 as f64) else { return Ok(()) };
+    let brought = network * SECONDS_A_DAY;
+    (written <= brought).then_some(()).ok_or_else(|| {
+        Failure::Usage(format!(
+            "--written-per-day: {} a day are more than this network brings, which is {}",
+            units::size(written),
+            units::size(brought)
+        ))
+    })
+}
+
+/// Refuses what is fuller than an array of so many R-groups can be.
+fn can_be_as_full(percent: u8, groups: u32) -> Result<(), Failure> {
+    let most = 100.0 * planner::fullest(groups);
+    (f64::from(percent) <= most).then_some(()).ok_or_else(|| {
+        Failure::Usage(format!(
+            "an array of {groups} R-groups cannot be {percent} % full: it keeps space for headers and for what is written next, and \
+             cleaning needs garbage; plan with {:.0} % at most",
+            most.floor()
+        ))
     })
 }
 

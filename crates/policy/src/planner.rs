@@ -129,14 +129,24 @@ const GROUPS_WITH_CLEAN_SPACE: f64 = 1.5;
 /// Above this share of live data there is no steady state to speak of.
 const FULLEST: f64 = 0.995;
 
-/// Live share of the space in which garbage can gather, when `utilisation` of all is live.
-fn live_among_garbage(utilisation: f64, groups: u32) -> f64 {
+/// Share of all space in which garbage can gather.
+fn where_garbage_gathers(groups: u32) -> f64 {
     let target = match Preset::Swan.policies().cleaning {
         CleaningScope::NextFrontEnd { target_percent, .. } => f64::from(target_percent) / 100.0,
         CleaningScope::Anywhere { .. } | CleaningScope::WholeGroup { .. } => 0.0,
     };
     let clean = target * GROUPS_WITH_CLEAN_SPACE / f64::from(groups.max(1));
-    (utilisation / ((1.0 - HEADERS) * (1.0 - clean))).min(FULLEST)
+    (1.0 - HEADERS) * (1.0 - clean)
+}
+
+/// Live share of that space, when `utilisation` of all is live.
+fn live_among_garbage(utilisation: f64, groups: u32) -> f64 {
+    (utilisation / where_garbage_gathers(groups)).min(FULLEST)
+}
+
+/// The utilisation above which nothing can be said of cleaning in an array of `groups` groups.
+pub fn fullest(groups: u32) -> f64 {
+    FULLEST * where_garbage_gathers(groups)
 }
 
 /// What cleaning has to do in an array of `groups` groups.
@@ -178,7 +188,7 @@ pub fn prospect(device: &DeviceFigures, layout: Layout, utilisation: f64) -> Pro
     let needed = work(device, utilisation, layout.groups);
     let burst_rate = f64::from(layout.data) * device.write_rate;
     let relocation = 1.0 / (1.0 - needed.valid_share);
-    let raw = f64::from(layout.groups * layout.width()) * device.capacity;
+    let of_drives = |drives: u32| f64::from(drives) * device.capacity;
     let data_share = f64::from(layout.data) / f64::from(layout.width());
     Prospect {
         burst_rate,
@@ -187,8 +197,8 @@ pub fn prospect(device: &DeviceFigures, layout: Layout, utilisation: f64) -> Pro
         cleaning: needed.cleaning(),
         side_by_side: side_by_side(layout.groups),
         write_amplification: relocation / data_share / (1.0 - HEADERS),
-        usable: raw * data_share * utilisation,
-        raw,
+        usable: of_drives(layout.groups * layout.data) * utilisation,
+        raw: of_drives(layout.groups * layout.width()),
     }
 }
 
@@ -201,7 +211,8 @@ pub fn layouts(devices: u32, parity: u32) -> impl Iterator<Item = Layout> {
     })
 }
 
-/// Of these layouts the one with most usable space that sustains `rate`; if none does, the one that sustains most. `None`: there are none.
+/// Of these layouts the one with most usable space that sustains `rate`; if none does, the one that sustains most. Of several as good as that
+/// the one that sustains most, and then the one that writes least. `None`: there are none.
 pub fn recommend(
     device: &DeviceFigures,
     layouts: impl Iterator<Item = Layout>,
@@ -211,7 +222,7 @@ pub fn recommend(
     let judged = layouts.map(|layout| (layout, prospect(device, layout, utilisation)));
     judged
         .max_by(|(_, a), (_, b)| {
-            let key = |p: &Prospect| (p.sustained_rate.min(rate), p.usable);
+            let key = |p: &Prospect| (p.sustained_rate.min(rate), p.usable, p.sustained_rate, -p.write_amplification);
             key(a).partial_cmp(&key(b)).expect("rates and sizes are finite")
         })
         .map(|(layout, _)| layout)

@@ -8,7 +8,7 @@ use cygnus_format::{MAX_GROUPS, MAX_MEMBERS, MAX_WIDTH};
 use cygnus_policy::Preset as ArrayPreset;
 use cygnus_policy::planner::{DeviceFigures, Layout};
 use cygnus_ssd::{Figure, Preset};
-use cygnus_types::ByteSize;
+use cygnus_types::{BLOCK, ByteSize};
 use serde::Serialize;
 
 /// The prototype of the SWAN paper, section 3.5: 15.6 us and 19.5 us for a 4 KiB block, 4 ms per erase, segments of
@@ -62,7 +62,8 @@ pub fn figures(args: &PlanArgs) -> Result<DeviceFigures, Failure> {
         read_rate: args.read_rate.map_or(known.read_rate, |rate| rate.0),
         erase_seconds: args.erase_us.map_or_else(|| erase(segment), |us| f64::from(us) / 1e6),
         segment,
-        capacity: size(args.capacity, known.capacity),
+        // What is behind the last whole block of a drive is in no array.
+        capacity: (size(args.capacity, known.capacity) / BLOCK as f64).floor() * BLOCK as f64,
     };
     if figures.segment < 4096.0 || figures.capacity < figures.segment {
         return Err(Failure::Usage("a segment has at least 4 KiB, and a drive at least one segment".into()));
@@ -85,12 +86,13 @@ fn preset_figures(name: &str) -> Result<(DeviceFigures, f64), Failure> {
     let flash = &config.flash;
     let dies = f64::from(flash.channels) * f64::from(flash.dies_per_channel);
     let block = f64::from(flash.planes) * f64::from(flash.page) * f64::from(flash.pages_per_block);
+    let sums = config.arithmetic().map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
+    // What lasts counts, not what an SLC buffer takes at first.
+    let lasting = sums.program_rate.min(config.host.write_rate);
+    let before_the_buffer_is_full = of(Figure::SequentialWrite).filter(|_| sums.slc_rate.is_none());
     let figures = DeviceFigures {
-        // What lasts counts, not what an SLC buffer takes at first.
-        write_rate: of(Figure::SequentialWriteAfterSlc)
-            .or(of(Figure::SequentialWrite))
-            .unwrap_or(config.host.write_rate as f64),
-        read_rate: of(Figure::SequentialRead).unwrap_or(config.host.read_rate as f64),
+        write_rate: of(Figure::SequentialWriteAfterSlc).or(before_the_buffer_is_full).unwrap_or(lasting as f64),
+        read_rate: of(Figure::SequentialRead).unwrap_or(sums.sequential_read as f64),
         erase_seconds: flash.t_erase.0 as f64 / 1e9 * (DEFAULT_SEGMENT / (dies * block)).ceil(),
         segment: DEFAULT_SEGMENT,
         capacity: config.capacity as f64,
