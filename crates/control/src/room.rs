@@ -2,7 +2,7 @@
 
 use cygnus_types::{BLOCK, ByteSize, Medium};
 
-use crate::media::{Media, MediumName};
+use crate::media::{HybridOn, Media, MediumName};
 use crate::status::{ArrayStatus, VolumeStatus};
 
 /// Less than this share of what is usable is little: a twentieth.
@@ -29,6 +29,21 @@ impl ArrayStatus {
         let all = self.capacity_bytes.zip(self.live_bytes).map(|(usable, live)| (None, usable, live));
         let media = self.media.iter().map(|of| (Some(of.medium.0), of.capacity_bytes, of.live_bytes));
         all.into_iter().chain(media).filter_map(|(on, usable, live)| self.room(on, usable, live)).collect()
+    }
+
+    /// Bytes that volumes which may be on these media can hold. Of a stopped array that is a bound: what R-groups on one medium keep for
+    /// themselves is known of served ones.
+    pub fn usable_for(&self, media: Media) -> Option<u64> {
+        let may_be = |medium: MediumName| match media {
+            Media::Only(only) => medium == only,
+            Media::Hybrid(Some(HybridOn(tiers))) => medium.0 == tiers.fast() || medium.0 == tiers.slow(),
+            Media::Any | Media::Prefers(_) | Media::Hybrid(None) => true,
+        };
+        let groups =
+            self.groups.iter().filter(|group| group.medium.is_none_or(may_be)).map(|group| group.capacity_bytes);
+        let told = self.media.iter().filter(|of| may_be(of.medium)).map(|of| of.capacity_bytes);
+        let usable = if self.media.is_empty() { groups.sum() } else { told.sum::<u64>() };
+        self.capacity_bytes.map(|all| all.min(usable))
     }
 
     fn room(&self, on: Option<Medium>, usable: u64, live: u64) -> Option<LittleRoom> {
@@ -69,6 +84,8 @@ impl LittleRoom {
 
 #[cfg(test)]
 mod tests {
+    use cygnus_types::Tiers;
+
     use super::*;
     use crate::paging::Pages;
     use crate::render::tests::tank;
@@ -93,6 +110,25 @@ mod tests {
         assert!(status.little_room()[0].is_full, "a page has not");
         let text = status.little_room()[0].sentence("tank");
         assert!(text.contains("4 GiB") && text.contains("cygnus array add tank"), "{text}");
+    }
+
+    #[test]
+    fn what_a_volume_can_hold_follows_from_where_it_may_be() {
+        let mut status = tank(&[]);
+        let of = |medium, capacity_bytes| MediumStatus { medium: MediumName(medium), capacity_bytes, live_bytes: 0 };
+        let media = [of(Medium::Flash, 1 << 30), of(Medium::Disk, 2 << 30), of(Medium::Smr, 1 << 29)];
+        (status.media, status.capacity_bytes) = (media.to_vec(), Some(7 << 29));
+        let flash = MediumName(Medium::Flash);
+        let tiers = Tiers::new(Medium::Flash, Medium::Disk).unwrap();
+        let asked = [Media::Any, Media::Prefers(flash), Media::Only(flash), Media::Hybrid(Some(HybridOn(tiers)))];
+        let expected = [7 << 29, 7 << 29, 1 << 30, 3 << 30].map(Some);
+        assert_eq!(asked.map(|media| status.usable_for(media)), expected);
+        // A stopped one knows what its R-groups have.
+        status.media.clear();
+        let groups: u64 = status.groups.iter().map(|group| group.capacity_bytes).sum();
+        assert_eq!(status.usable_for(Media::Any), Some(groups.min(7 << 29)));
+        status.groups.iter_mut().for_each(|group| group.medium = Some(MediumName(Medium::Disk)));
+        assert_eq!(status.usable_for(Media::Only(flash)), Some(0));
     }
 
     #[test]

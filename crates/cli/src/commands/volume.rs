@@ -185,18 +185,23 @@ fn set(volume: &VolumeName, level: Acknowledged, context: &Context) -> Result<()
     context.output.done(&Changed { ack: Some(Ack(level)), ..Changed::new(volume, Some(size), Some(size)) }, &sentence)
 }
 
-/// A volume may be larger than all that its array can hold; somebody who does not mean that should hear of it.
+/// A volume may be larger than all that its array can hold where the volume may be; somebody who does not mean that should hear of it.
 fn warn_of_size(volume: &VolumeName, size: ByteSize, context: &Context) {
     // The volume is there, whether or not the state can be had now.
-    let usable = status::of(&volume.array, context).ok().and_then(|array| array.capacity_bytes);
-    if let Some(usable) = usable.filter(|&usable| size.0 > usable) {
-        context.output.warn(&format!(
-            "{volume} is larger than all that {} can hold: once {} are written its clients get ENOSPC, unless they trim, \
-             or R-groups are added",
-            volume.array,
-            ByteSize(usable)
-        ));
-    }
+    let Ok(array) = status::of(&volume.array, context) else { return };
+    let media = array.volumes.iter().find(|known| known.name == volume.volume).map_or(Media::Any, |known| known.media);
+    let Some(usable) = array.usable_for(media).filter(|&usable| size.0 > usable) else { return };
+    let there = match media {
+        Media::Only(only) => format!(" on {}", only.0),
+        Media::Hybrid(Some(HybridOn(on))) => format!(" on {} and {}", on.fast(), on.slow()),
+        Media::Any | Media::Prefers(_) | Media::Hybrid(None) => String::new(),
+    };
+    context.output.warn(&format!(
+        "{volume} is larger than all that {} can hold{there}: once {} are written its clients get ENOSPC, unless they trim, or \
+         R-groups are added",
+        volume.array,
+        ByteSize(usable)
+    ));
 }
 
 fn resize(volume: &VolumeName, size: ByteSize, shrink: bool, yes: bool, context: &Context) -> Result<(), Failure> {
