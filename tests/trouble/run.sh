@@ -40,6 +40,7 @@ only-group-hangs hangs HANGING=2 PRESET=log-raid RAID=2+1
 two-gone gone
 absent-at-start absent
 absent-hangs-at-start absent AWAY=hangs
+looked-at-while-it-hangs looked_at
 two-loops-full loops
 loops-moved moved
 smaller smaller

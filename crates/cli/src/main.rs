@@ -2,6 +2,7 @@
 //!
 //! `args` is the command line as data; `config` joins it with a file; `commands` does what is asked; `output` tells.
 
+mod apart;
 mod args;
 mod backend;
 mod bench;
@@ -52,11 +53,14 @@ fn main() -> ExitCode {
     };
     let output = Output::new(&cli.global);
     end_with_words_for_want_of_memory(output);
-    let exit = run(cli, output).unwrap_or_else(|failure| {
-        output.fail(&failure);
-        failure.exit()
-    });
-    exit.into()
+    let looks = cli.command.only_looks();
+    let work = || {
+        run(cli, output).unwrap_or_else(|failure| {
+            output.fail(&failure);
+            failure.exit()
+        })
+    };
+    if looks { apart::run(work) } else { work().into() }
 }
 
 /// Memory that is not to be had in the midst of work ends the process as a kill would, on whatever thread: what was acknowledged

@@ -16,6 +16,7 @@ use cygnus_runtime::Keeper;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 use cygnus_uring::{Access, Device, Holder, OpenError, beneath, zoned_file};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -440,29 +441,29 @@ fn assemble_one(found: Vec<Member>) -> Option<Assembly> {
     Some(assembly)
 }
 
-/// The files and devices that the paths name: directories stand for what is in them.
+/// The files and devices that a path names: a directory stands for what is in it.
 ///
 /// # Errors
-/// For the first path that cannot be read.
-pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, HostError> {
-    let mut all = Vec::new();
-    for path in paths {
-        let failed = |source| HostError::Read { path: path.clone(), source };
-        if place::is_drive(path) || !std::fs::metadata(beneath(path)).map_err(failed)?.is_dir() {
-            all.push(path.clone());
-            continue;
-        }
-        let mut inside = Vec::new();
-        for entry in std::fs::read_dir(path).map_err(failed)? {
-            let entry = entry.map_err(failed)?.path();
-            if may_be_a_member(&entry) {
-                inside.push(entry);
-            }
-        }
-        inside.sort();
-        all.extend(inside);
+/// When the path cannot be read, or gives no answer in time.
+pub fn expand(path: &Path) -> Result<Vec<PathBuf>, HostError> {
+    let place = path.to_owned();
+    let listed = Awaited::new(path, move || list(&place))?.wait()?;
+    listed.map_err(|source| HostError::Read { path: path.to_owned(), source })
+}
+
+fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if place::is_drive(path) || !std::fs::metadata(beneath(path))?.is_dir() {
+        return Ok(vec![path.to_owned()]);
     }
-    Ok(all)
+    let mut inside = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?.path();
+        if may_be_a_member(&entry) {
+            inside.push(entry);
+        }
+    }
+    inside.sort();
+    Ok(inside)
 }
 
 /// Whether something in a directory is worth a look: a block device, or a file that holds at least the superblocks.

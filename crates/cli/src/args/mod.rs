@@ -195,6 +195,14 @@ pub enum Command {
     Man(ManArgs),
 }
 
+impl Command {
+    /// Whether it does nothing but look at devices, of which one may give no answer.
+    pub fn only_looks(&self) -> bool {
+        use array::ArrayCommand::{List, Scan, Status};
+        matches!(self, Self::Array(Status { .. } | List | Scan { .. }))
+    }
+}
+
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   cygnus completions bash > /etc/bash_completion.d/cygnus

@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use cygnus_control::SCHEMA;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::table::{Align, Table};
-use cygnus_host::ArrayName;
 use cygnus_host::members::{self, Assembly, Found};
 use cygnus_host::moved::BlockDevices;
 use cygnus_host::state::{ArrayRecord, MemberRecord};
+use cygnus_host::{ArrayName, HostError};
 use cygnus_types::{MemberIx, Uuid};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -46,20 +46,22 @@ struct OtherPath {
     holds: String,
 }
 
+impl OtherPath {
+    fn unreadable(path: PathBuf, why: &HostError) -> Self {
+        Self { path, holds: format!("unreadable: {why}") }
+    }
+}
+
 /// `cygnus array scan`
 pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
+    let (places, mut others) = places(paths)?;
     let mut found = Vec::new();
-    let mut others = Vec::new();
-    let places = match paths {
-        [] => BlockDevices::of_this_machine().of_size(None),
-        paths => members::expand(paths)?,
-    };
     for path in places {
         match members::look_in_time(&path) {
             Found::Member(member) => found.push(*member),
             Found::Nothing => others.push(OtherPath { path, holds: "nothing".into() }),
             Found::Other(holds) => others.push(OtherPath { path, holds }),
-            Found::Unreadable(why) => others.push(OtherPath { path, holds: format!("unreadable: {why}") }),
+            Found::Unreadable(why) => others.push(OtherPath::unreadable(path, &why)),
         }
     }
     let mut all = remembered_places(&found, context);
@@ -88,6 +90,22 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
         }
         false => Err(Failure::Failed(in_part(&failures, &remembered))),
     }
+}
+
+/// Where to look; and what was named that does not even say whether it is a directory.
+fn places(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<OtherPath>), Failure> {
+    if paths.is_empty() {
+        return Ok((BlockDevices::of_this_machine().of_size(None), Vec::new()));
+    }
+    let (mut places, mut others) = (Vec::new(), Vec::new());
+    for path in paths {
+        match members::expand(path) {
+            Ok(inside) => places.extend(inside),
+            Err(why @ HostError::NoAnswer { .. }) => others.push(OtherPath::unreadable(path.clone(), &why)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok((places, others))
 }
 
 /// Says so if somebody has members of an array whom this state directory does not know.

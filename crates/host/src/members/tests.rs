@@ -146,7 +146,7 @@ fn members_are_sorted_into_arrays_and_missing_ones_named() {
     }
     make(dir, "other", 2, 0, 1);
     std::fs::write(dir.join("notes.txt"), "too small to be a member").unwrap();
-    let paths = expand(&[dir.to_path_buf()]).unwrap();
+    let paths = expand(dir).unwrap();
     assert_eq!(paths.len(), 6);
     let arrays = assemble(paths.iter().map(|path| member(look(path))));
     assert_eq!(arrays.len(), 2);
