@@ -12,6 +12,7 @@
 pub mod ack;
 pub mod client;
 mod device_status;
+pub mod kept;
 pub mod lines;
 pub mod media;
 pub mod paging;

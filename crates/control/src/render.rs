@@ -2,13 +2,14 @@
 
 mod complaints;
 
+use crate::kept::KeptStatus;
 use crate::media::{HybridOn, Media};
 use crate::paint::{Paint, Tone};
 use crate::show;
 use crate::status::{
-    ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, Copies, DevicePace, DeviceState, DeviceStatus,
-    GroupActivity, GroupRole, GroupStatus, JobState, JobStatus, KeptStatus, MediumStatus, MemoryPartStatus,
-    MemoryStatus, ParityBuffer, ParityInside, Patience, RepairCounters, VolumeStatus, WriteCounters,
+    ArrayState, ArrayStatus, AutonomicsStatus, ClientsStatus, Condition, Copies, DevicePace, DeviceState, DeviceStatus,
+    GroupActivity, GroupRole, GroupStatus, JobState, JobStatus, MediumStatus, MemoryPartStatus, MemoryStatus,
+    ParityBuffer, ParityInside, Patience, RepairCounters, VolumeStatus, WriteCounters,
 };
 use crate::table::{Align, Table};
 use cygnus_types::{Acknowledged, ByteSize, Medium, Nanos, counted};
@@ -46,7 +47,11 @@ fn state_tone(state: ArrayState) -> Tone {
 }
 
 fn headline(status: &ArrayStatus, paint: Paint) -> String {
-    let state = paint.tone(state_tone(status.state), status.state.word());
+    // Members that all do their work are not all there is to health.
+    let state = match (status.state, status.condition()) {
+        (ArrayState::Healthy, Condition::Unavailable) => paint.tone(Tone::Bad, "unavailable in part"),
+        (state, _) => paint.tone(state_tone(state), state.word()),
+    };
     let served = match &status.in_use_by {
         _ if status.served => "served",
         None => "stopped",

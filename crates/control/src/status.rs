@@ -7,6 +7,7 @@ pub use crate::device_status::{
     DeviceCapabilities, DeviceCounters, DevicePace, DeviceRates, DeviceState, DeviceStatus, DeviceZones, Lag,
     LifetimeErrors, PLACE_UNKNOWN, SpareStatus,
 };
+use crate::kept::KeptStatus;
 use crate::media::{Media, MediumName};
 use crate::paging::Pages;
 use crate::scrub::{LossStatus, ScrubStatus};
@@ -218,6 +219,7 @@ impl ArrayStatus {
         } else if !self.oddities.is_empty()
             || self.in_use_by.is_some()
             || self.shortage.is_some()
+            || self.may_forget().is_some()
             || !room.is_empty()
             || self.missed_spares().next().is_some()
             || self.devices.iter().any(DeviceStatus::is_doubtful)
@@ -229,20 +231,6 @@ impl ArrayStatus {
         };
         by_state.max(by_findings)
     }
-}
-
-/// What a server that is killed leaves for the next one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptStatus {
-    /// Path of the file, on a file system in memory.
-    pub place: String,
-    /// Bytes of memory that the file takes.
-    pub bytes: u64,
-    /// Whether there was too little memory for all that was on its way at some moment.
-    pub short: bool,
-    /// Whether somebody has removed the file: the next server finds nothing.
-    #[serde(default)]
-    pub removed: bool,
 }
 
 /// What became of blocks that reads brought from where others were in the way, for one reason. Blocks of 4 KiB, since the array was opened.

@@ -15,7 +15,7 @@ use cygnus_format::{
 use cygnus_runtime::Keeper;
 use cygnus_types::{ByteSize, MemberIx, Uuid};
 use cygnus_uring::{Access, Device, Holder, OpenError, beneath, zoned_file};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -336,12 +336,13 @@ fn members_elsewhere(record: &ArrayRecord, found: &[Member], devices: &BlockDevi
         let members = newest.state.members().map(|desc| (desc.uuid, desc.size_bytes));
         members.chain(newest.state.spares.iter().map(|spare| (spare.uuid, spare.size_bytes)))
     });
-    let sizes: BTreeSet<u64> = all.filter(|&(uuid, _)| !is_found(uuid)).map(|(_, size)| size).collect();
-    let may_have_moved = record.paths().any(|path| devices.may_name(path)) && (of_found.is_none() || !sizes.is_empty());
-    let places: Vec<PathBuf> = match of_found {
+    let smallest = all.filter(|&(uuid, _)| !is_found(uuid)).map(|(_, size)| size).min();
+    let may_have_moved = record.paths().any(|path| devices.may_name(path));
+    let places: Vec<PathBuf> = match (&of_found, smallest) {
         _ if !may_have_moved => Vec::new(),
-        None => devices.of_size(None),
-        Some(_) => sizes.into_iter().flat_map(|size| devices.of_size(Some(size))).collect(),
+        (None, _) => devices.all(),
+        (Some(_), Some(size)) => devices.of_at_least(size),
+        (Some(_), None) => Vec::new(),
     };
     let of_array = |there| match there {
         Found::Member(member) if member.superblock.array.to_string() == record.uuid => Some(*member),

@@ -35,15 +35,19 @@ impl BlockDevices {
         path.starts_with(&self.dev)
     }
 
-    /// Paths of devices and partitions on which nothing else stands, as RAID and multipath do on theirs; those of `size` bytes, less what
-    /// is no whole block, if that is known.
-    pub fn of_size(&self, size: Option<u64>) -> Vec<PathBuf> {
+    /// Paths of devices and partitions on which nothing else stands, as RAID and multipath do on theirs.
+    pub fn all(&self) -> Vec<PathBuf> {
+        self.of_at_least(BLOCK as u64)
+    }
+
+    /// Those of them that have at least so many bytes in whole blocks. A member that has grown is one still.
+    pub fn of_at_least(&self, size: u64) -> Vec<PathBuf> {
         let Ok(names) = fs::read_dir(self.sys.join("class/block")) else { return Vec::new() };
         let mut names: Vec<String> = names.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort_unstable();
         let is_wanted = |name: &String| {
             let bytes = self.size(name).unwrap_or(0) / BLOCK as u64 * BLOCK as u64;
-            bytes > 0 && size.is_none_or(|size| size == bytes) && !self.is_left_alone(name)
+            bytes >= size && !self.is_left_alone(name)
         };
         // Where a name has a directory in it, the kernel's file has another character.
         names.iter().filter(|name| is_wanted(name)).map(|name| self.dev.join(name.replace('!', "/"))).collect()
@@ -97,10 +101,11 @@ mod tests {
         }
         let devices = BlockDevices::at(&sys, "/dev");
         let named = |names: &[&str]| names.iter().map(|name| Path::new("/dev").join(name)).collect::<Vec<_>>();
-        assert_eq!(devices.of_size(Some(2 << 20)), named(&["cciss/c0d0", "dm-0", "fdisk", "sda"]));
-        assert_eq!(devices.of_size(None), named(&["cciss/c0d0", "dm-0", "fdisk", "sda", "sdc1"]));
-        assert_eq!(devices.of_size(Some(1)), named(&[]));
+        assert_eq!(devices.of_at_least(2 << 20), named(&["cciss/c0d0", "dm-0", "fdisk", "sda"]));
+        assert_eq!(devices.all(), named(&["cciss/c0d0", "dm-0", "fdisk", "sda", "sdc1"]));
+        assert_eq!(devices.of_at_least((1 << 20) + 1), devices.of_at_least(2 << 20), "one that has grown is as good");
+        assert_eq!(devices.of_at_least((2 << 20) + 1), named(&[]));
         assert!(devices.may_name(Path::new("/dev/disk/by-id/x")) && !devices.may_name(Path::new("/devices/sda")));
-        assert_eq!(BlockDevices::at("/no/such", "/dev").of_size(None), named(&[]));
+        assert_eq!(BlockDevices::at("/no/such", "/dev").all(), named(&[]));
     }
 }

@@ -30,6 +30,10 @@ impl Places for Home<Array> {
         self.devices.known_as(id)
     }
 
+    fn close(&self, device: DeviceIx) {
+        Home::close(self, device);
+    }
+
     async fn opened(&self, id: FileId, device: &Device) -> Result<DeviceInfo, RequestError> {
         self.take_in(id, device).await
     }
@@ -93,12 +97,17 @@ impl<A: Served> Home<A> {
         if self.array.remembered(&record).paths().any(|path| path.as_os_str() == device.name.as_str()) {
             return true;
         }
-        let closed = self.devices.io.give_back(device.ix);
-        if closed {
-            self.devices.forget(device.ix);
-            tell_peers(&self.rt, &self.plan, || ToPeer::GiveBack(device.ix));
+        self.close(device.ix)
+    }
+
+    /// Closes a device on all reactors; says whether nothing was on its way to it.
+    fn close(&self, device: DeviceIx) -> bool {
+        let is_closed = self.devices.io.give_back(device);
+        if is_closed {
+            self.devices.forget(device);
+            tell_peers(&self.rt, &self.plan, || ToPeer::GiveBack(device));
         }
-        closed
+        is_closed
     }
 
     /// The device at a path, opened if it is not open yet, or if the way to it was lost: it is there again, maybe at another address.

@@ -1,5 +1,5 @@
 //! Looking for members that were absent when the array was opened, or gave no answer then: where they were last seen, and, if that was
-//! a block device's name, at the other block devices of that size, since a device that comes back may be given another name. Members that
+//! a block device's name, at the other block devices that are as large, since a device that comes back may be given another name. Members that
 //! left later the array asks itself; only by what names they go now is looked for here.
 //!
 //! What stands there may be anything: another array's member, a stranger's file, a file system that gives no answer. So a
@@ -56,8 +56,8 @@ enum NotThere {
 
 /// What a look at a place brought.
 enum Brought {
-    /// A device that this process has open already.
-    Known(FileId),
+    /// A device that this process has open already, and has so many bytes.
+    Known(FileId, u64),
     /// The member, opened.
     Opened(FileId, Device),
     /// The member by another name, which the array has open by the one that it had.
@@ -87,6 +87,8 @@ pub trait Places {
     fn known_ids(&self) -> Vec<FileId>;
     /// The device that is open and is this one.
     fn known_as(&self, id: FileId) -> Option<DeviceInfo>;
+    /// Closes a device that no member in service has, so that it can be opened anew.
+    fn close(&self, device: DeviceIx);
     /// Lets all reactors know a device that has been opened.
     async fn opened(&self, id: FileId, device: &Device) -> Result<DeviceInfo, RequestError>;
     /// A device that is open, and was that of a member, is this one now and goes by this name.
@@ -154,6 +156,9 @@ async fn turn<P: Places>(seeker: &Seeker<P>, search: &mut Search, sought: Sought
         Some(brought) => {
             search.out = None;
             let brought = brought.unwrap_or(Err(NotThere::Silent));
+            if matches!(brought, Err(NotThere::Disbelieved(Disbelief::Truncated { .. }))) {
+                seeker.array.is_cut_short(member);
+            }
             if let Err(why) = shown(seeker, member, device, brought).await.map_err(|why| why.to_string())
                 && seeker.searches.note(member, &why)
             {
@@ -173,7 +178,15 @@ async fn shown<P: Places>(
     brought: Answer,
 ) -> Result<(), NotThere> {
     let device = match brought? {
-        Brought::Known(id) => seeker.places.known_as(id).ok_or(NotThere::IsOpened)?,
+        Brought::Known(id, size) => {
+            let known = seeker.places.known_as(id).ok_or(NotThere::IsOpened)?;
+            // As it was opened it is too short, or has no place for what it got since.
+            if known.size != size {
+                seeker.places.close(known.ix);
+                return Err(NotThere::IsOpened);
+            }
+            known
+        }
         Brought::Opened(id, device) => seeker.places.opened(id, &device).await?,
         Brought::Moved(id, place) => {
             // It may have left for good meanwhile: then nobody asks any more.
@@ -209,27 +222,27 @@ fn find(place: &Path, known: &[FileId], sought: &Sought) -> Answer {
     }
 }
 
-/// The member, if it is one of the other block devices of its size.
+/// The member, if it is one of the other block devices that are as large. One may have grown.
 fn find_moved(devices: &BlockDevices, known: &[FileId], sought: &Sought) -> Option<(FileId, PathBuf)> {
     let new = |place: PathBuf| Some((file_id(&place).ok().filter(|id| !known.contains(id))?, place));
     let is_it = |(_, place): &(FileId, PathBuf)| match look_in_time(place) {
         Found::Member(found) => sought.judge(&found.superblock, found.size).is_ok(),
         _ => false,
     };
-    devices.of_size(Some(sought.size())).into_iter().filter_map(new).find(is_it)
+    devices.of_at_least(sought.size()).into_iter().filter_map(new).find(is_it)
 }
 
 /// What is at a place, opened if it is the member; blocking.
 fn find_at(place: &Path, known: &[FileId], sought: &Sought) -> Answer {
     let id = file_id(place).map_err(|_| NotThere::NoPath)?;
-    match look(place) {
-        Found::Member(found) => sought.judge(&found.superblock, found.size).map(drop)?,
+    let size = match look(place) {
+        Found::Member(found) => sought.judge(&found.superblock, found.size).map(|_| found.size)?,
         Found::Nothing => return Err(NotThere::Other("nothing".into())),
         Found::Other(what) => return Err(NotThere::Other(what)),
         Found::Unreadable(why) => return Err(why.into()),
-    }
+    };
     match known.contains(&id) {
-        true => Ok(Brought::Known(id)),
+        true => Ok(Brought::Known(id, size)),
         false => Ok(Brought::Opened(id, Device::open(place, Access::Exclusive)?)),
     }
 }

@@ -95,7 +95,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Result<(), Failure> {
 /// Where to look; and what was named that does not even say whether it is a directory.
 fn places(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<OtherPath>), Failure> {
     if paths.is_empty() {
-        return Ok((BlockDevices::of_this_machine().of_size(None), Vec::new()));
+        return Ok((BlockDevices::of_this_machine().all(), Vec::new()));
     }
     let (mut places, mut others) = (Vec::new(), Vec::new());
     for path in paths {

@@ -23,6 +23,7 @@ pub fn complaints(status: &ArrayStatus) -> Vec<String> {
     sentences.extend(loss_sentences(status));
     sentences.extend(status.suspended.as_ref().map(suspended_sentence));
     sentences.extend(status.shortage.as_ref().map(ShortageStatus::sentence));
+    sentences.extend(status.may_forget());
     sentences.extend(status.little_room().iter().map(|room| room.sentence(&status.name)));
     if let Some(segments) = status.clogged_segments {
         sentences.push(format!(
@@ -50,8 +51,9 @@ fn loss_sentences(status: &ArrayStatus) -> Vec<String> {
     });
     let asked = (losses.failed_reads > 0).then(|| {
         format!(
-            "A block was asked for and could not be read in any way, {}: 'cygnus array scrub {array}' lists what is lost. \
-             Restore from a copy by writing anew, or discard; the next whole scrub ends this message.",
+            "A block was asked for and could not be read in any way, {}: 'cygnus array scrub {array}' lists what cannot be \
+             read. Where members answer with errors mend the way to them first, for their data may be whole. Restore the rest from \
+             a copy by writing anew, or discard; the next whole scrub ends this message.",
             counted(losses.failed_reads, "time")
         )
     });

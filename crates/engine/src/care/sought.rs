@@ -142,6 +142,16 @@ impl Array {
         self.reactor.shared.members[member.index()].goes_by(name);
     }
 
+    /// The device of a member that is looked for has been seen smaller than it was: when it has grown again, it gets everything anew.
+    pub fn is_cut_short(&self, member: MemberIx) {
+        let Some(sought) = unseen_now(&self.reactor, member) else { return };
+        if sought.desc.state == MemberState::Missing && sought.desc.holds != sought.desc.holds.limited_to(Some(0)) {
+            Seats::of(&self.reactor).change_desc(member, |desc| desc.holds = desc.holds.limited_to(Some(0)));
+            self.reactor.shared.membership_changed();
+            self.reactor.home().members_changed.notify();
+        }
+    }
+
     /// Shows a device that may be a member that is looked for and of which the array has none. If it is, it takes part again, and gets what it lacks. All
     /// reactors must have the device under its number.
     ///

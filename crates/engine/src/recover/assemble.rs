@@ -84,6 +84,8 @@ pub struct Assembly {
     pub(crate) spares: Vec<Spare>,
     /// Devices of groups that have left, which do not know it yet.
     pub(crate) released: Vec<DeviceInfo>,
+    /// Members whose devices are smaller than they were. Should these grow again, they have zeros for what they held.
+    pub(crate) cut_short: Vec<MemberIx>,
     /// Members that were in service without the others, which were in service without them.
     apart: Vec<(MemberIx, DeviceInfo)>,
     /// Why members are not used, for people.
@@ -343,6 +345,7 @@ impl Assembly {
             readmitted: Vec::new(),
             spares: Vec::new(),
             released: Vec::new(),
+            cut_short: Vec::new(),
             apart: Vec::new(),
             remarks: Vec::new(),
             behind: Vec::new(),
@@ -498,6 +501,10 @@ impl Assembly {
         if device.size < desc.size_bytes {
             let (has, had) = (ByteSize(device.size), ByteSize(desc.size_bytes));
             self.remarks.push(format!("{} is {has}, was {had}: truncated; it is left out", device.name));
+            self.cut_short.push(MemberIx(ix as u16));
+            let mut members = self.superblock.state.groups.iter_mut().flat_map(|group| &mut group.members);
+            let desc = members.nth(ix).expect("just found");
+            desc.holds = desc.holds.limited_to(Some(0));
             return Ok(());
         }
         if desc.state != MemberState::Online || is_outdated(own, newest) {

@@ -472,7 +472,9 @@ pub(crate) fn build(rt: &Runtime, assembly: &Assembly, options: &OpenOptions) ->
     // Whoever is not here had at least what the newest checkpoint covers.
     let first_stripe_seq = state.roots[0].as_ref().map_or(1, |r| r.next_stripe_seq);
     let describe = |(ix, (device, desc)): (usize, (&Option<DeviceInfo>, &MemberDesc))| {
-        MemberShared::new(ix, device.as_ref(), segments_of(ix), first_stripe_seq, desc.errors)
+        let is_cut_short = assembly.cut_short.contains(&MemberIx(ix as u16));
+        let had_below = if is_cut_short { 0 } else { first_stripe_seq };
+        MemberShared::new(ix, device.as_ref(), segments_of(ix), had_below, desc.errors)
     };
     let members = assembly.devices.iter().zip(state.members()).enumerate().map(describe).collect();
     let root = state.roots[0].as_ref();

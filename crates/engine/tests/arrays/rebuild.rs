@@ -94,6 +94,38 @@ fn a_member_that_was_smaller_for_a_while_gets_everything_anew() {
     });
 }
 
+/// The same while nobody serves the array: an opening sees how small it is, or whoever looks for it while the array is served.
+#[test]
+fn a_member_that_was_seen_smaller_gets_everything_anew() {
+    for is_there in [true, false] {
+        let world = World::new(10);
+        let disks = make(&world, 1, 2, 1, 0);
+        filled(&world, &disks);
+        let size = world.infos(&disks)[1].size;
+        world.shorten(disks[1], size / 4);
+        let here = if is_there { disks.clone() } else { vec![disks[0], disks[2]] };
+        session(&world, &here, |rt, mut devices| async move {
+            if is_there {
+                devices[1].size = size / 4;
+            }
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            assert_eq!(states(&array)[1], MemberState::Missing);
+            if !is_there {
+                array.is_cut_short(MemberIx(1));
+            }
+            array.close().await.unwrap();
+        });
+        world.shorten(disks[1], size);
+        session(&world, &disks, |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            healed(&rt, &array).await;
+            let report = array.scrub(1).await;
+            assert_eq!((report.found(), report.lost), (0, 0), "{is_there}: {report:?}");
+            array.close().await.unwrap();
+        });
+    }
+}
+
 #[test]
 fn a_member_that_was_away_gets_what_changed_and_no_more() {
     let world = World::new(3);

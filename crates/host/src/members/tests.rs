@@ -252,8 +252,10 @@ fn block_devices_that_have_come_to_another_name_are_found() {
     assert_eq!(paths, [at("sda"), at("sdg"), at("sde"), None, at("sdh"), at("sdf")]);
     let said = |words: &str| found.oddities.iter().any(|oddity| oddity.contains(words));
     assert!(said("sdg is member 1, which was last seen at") && said("sdh is member 4"), "{:?}", found.oddities);
-    // Of one size nobody lacks anything: it is not looked at.
+    // One that has grown is a member still. One that has become smaller is not looked at.
     machine.lists("sdg", 2 * SIZE);
+    assert_eq!(Assembly::of_record_among(&known, &machine.devices()).unwrap().missing(), [3]);
+    machine.lists("sdg", SIZE - 4096);
     assert_eq!(Assembly::of_record_among(&known, &machine.devices()).unwrap().missing(), [1, 3]);
     // Files have the names that somebody gave them, and stay where they are.
     let elsewhere = BlockDevices::at(machine.scratch.path().join("sys"), "/dev");

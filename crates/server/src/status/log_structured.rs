@@ -1,14 +1,15 @@
 //! Log-structured arrays that are served.
 
 use super::{Serving, by_name, capabilities, device_state, lifetime, losses, millis, scrubs, state, suspended, zones};
+use cygnus_control::kept::KeptStatus;
 use cygnus_control::media::MediumName;
 use cygnus_control::paging::Pages;
 use cygnus_control::shortage::ShortageStatus;
 use cygnus_control::stats::{DeviceStats, Stats};
 use cygnus_control::status::{
     ArrayStatus, AutonomicsStatus, AvoidedStatus, Copies, DeviceCounters, DevicePace, DeviceStatus, GroupActivity,
-    GroupRole, GroupStatus, KeptStatus, Lag, LinkStatus, MediumStatus, OutcomeStatus, PLACE_UNKNOWN, ParityBuffer,
-    ParityInside, Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
+    GroupRole, GroupStatus, Lag, LinkStatus, MediumStatus, OutcomeStatus, PLACE_UNKNOWN, ParityBuffer, ParityInside,
+    Patience, RecoveryStatus, RecoveryStep, RepairCounters, SpareStatus, VolumeStatus, WriteCounters,
 };
 use cygnus_engine::{MemberStatus, RecoveryReport, Shortage, Traffic};
 use cygnus_format::GroupState;
