@@ -308,6 +308,8 @@ impl Guardian {
         }
         if Inquiry::of(&self.reactor).has_all_it_took(member, below).await && state.trouble().is_none() {
             state.set_awaited(false);
+            // What could not be read while the way to it was lost says nothing of its medium.
+            state.forget_read_errors();
             return true;
         }
         self.publish_suspension();

@@ -395,6 +395,11 @@ impl MemberShared {
         self.counters.forget_errors();
     }
 
+    /// Its reads that failed since the array was opened count no more.
+    pub(crate) fn forget_read_errors(&self) {
+        self.counters.read_errors.store(0, Ordering::Relaxed);
+    }
+
     /// Its group has left the array, and it with it. Says which device it had.
     pub(crate) fn release(&self) -> Option<DeviceIx> {
         assert!(self.successor().is_none(), "a drain ends before the group leaves");

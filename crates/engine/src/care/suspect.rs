@@ -30,11 +30,12 @@ impl<'a> Suspicions<'a> {
         self.reactor.home().health.borrow_mut().note(self.reactor.rt.now(), counts);
     }
 
-    /// Whether a member in service is suspect, and why.
+    /// Whether a member in service is suspect, and why. Of one that the array waits for nobody can say.
     pub(crate) fn suspicion(&self, member: MemberIx) -> Option<Suspicion> {
         let state = &self.reactor.shared.members[member.index()];
         let errors = state.errors(0).blocks();
         let view = self.reactor.home().health.borrow().view(member, errors, self.counts(member));
-        self.reactor.shared.policies.health.judge(view).filter(|_| state.device().is_some())
+        let is_at_work = state.device().is_some() && state.trouble().is_none() && !state.is_awaited();
+        self.reactor.shared.policies.health.judge(view).filter(|_| is_at_work)
     }
 }

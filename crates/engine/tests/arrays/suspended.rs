@@ -121,6 +121,44 @@ fn two_members_of_a_group_may_be_in_trouble_for_a_while() {
     }
 }
 
+/// While the way to two members is lost their blocks cannot be read either. That says nothing of their media: nobody should have to look
+/// at them afterwards.
+#[test]
+fn what_cannot_be_read_in_the_meantime_makes_nobody_suspect() {
+    let world = World::new(12);
+    let disks = make(&world, 1, 2, 1, 0);
+    session(&world.clone(), &disks.clone(), |rt, devices| async move {
+        let (array, volume) = open(&rt, &devices).await;
+        fill(&rt, &volume, 0).await;
+        for &disk in &disks[..2] {
+            world.fail_reads(disk, 0..devices[0].size);
+            world.fail_writes(disk, Some(IoErrorKind::Medium));
+        }
+        let buf = rt.alloc(4096);
+        for at in 0..BLOCKS / 4 {
+            let _ = volume.read(at * 4096, buf.full()).await;
+        }
+        let suspects = |array: &Array| array.status().members.iter().filter(|member| member.suspect.is_some()).count();
+        let relief = {
+            let (rt, array) = (rt.clone(), array.clone());
+            async move {
+                until(&rt, || array.status().suspended.is_some()).await;
+                assert_eq!(suspects(&array), 0, "they are awaited");
+                for &disk in &disks[..2] {
+                    world.read_again(disk);
+                    world.fail_writes(disk, None);
+                }
+            }
+        };
+        rt.spawn(relief);
+        put(&rt, &volume, 0, 7).await;
+        volume.flush().await.unwrap();
+        until(&rt, || array.status().health == ArrayHealth::Online).await;
+        assert_eq!(suspects(&array), 0);
+        array.close().await.unwrap();
+    });
+}
+
 #[test]
 fn all_members_may_be_in_trouble_for_a_while() {
     for passing in ALL {
