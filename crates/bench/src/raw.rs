@@ -36,9 +36,7 @@ impl RawServer {
     /// Serves `size` bytes of memory on a thread of its own, bound to a core.
     pub(crate) fn start(socket: &Path, size: usize, core: usize) -> io::Result<Self> {
         let (stop, spun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let listener = UnixListener::bind(socket)?;
-        listener.set_nonblocking(true)?;
-        let (stopped, spinning) = (stop.clone(), spun.clone());
+        let (stopped, spinning, socket) = (stop.clone(), spun.clone(), socket.to_owned());
         let thread = std::thread::Builder::new().name("raw".into()).spawn(move || {
             pin_thread(core)?;
             // In huge pages, as those of our memory devices.
@@ -47,6 +45,9 @@ impl RawServer {
             // end of this closure, longer than the slice.
             let memory = unsafe { std::slice::from_raw_parts_mut(pages.start().as_ptr(), size) };
             memory.chunks_mut(BLOCK).for_each(|block| block[0] = 1);
+            // Whoever connects is served from then on, however long that has taken.
+            let listener = UnixListener::bind(socket)?;
+            listener.set_nonblocking(true)?;
             serve(&listener, memory, &stopped, &spinning)
         })?;
         Ok(Self { clock: CpuClock::of_thread(&thread)?, thread: Some(thread), stop, spun })
@@ -87,7 +88,8 @@ fn serve(listener: &UnixListener, memory: &mut [u8], stop: &AtomicBool, spun: &A
             spun.fetch_add(looked.as_nanos() as u64, Ordering::Relaxed);
         }
         match listener.accept() {
-            Ok((stream, _)) => connections.push(Connection::negotiate(stream, memory.len() as u64)?),
+            // A client that has given up meanwhile is no reason to leave the others.
+            Ok((stream, _)) => connections.extend(Connection::negotiate(stream, memory.len() as u64)),
             Err(_) if now - busy > PATIENCE => std::thread::sleep(PATIENCE),
             Err(_) => {}
         }

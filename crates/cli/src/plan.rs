@@ -157,8 +157,8 @@ fn can_bring(network: f64, args: &PlanArgs) -> Result<(), Failure> {
     (written <= brought).then_some(()).ok_or_else(|| {
         Failure::Usage(format!(
             "--written-per-day: {} a day are more than this network brings, which is {}",
-            units::size(written),
-            units::size(brought)
+            units::terabytes(written),
+            units::terabytes(brought)
         ))
     })
 }

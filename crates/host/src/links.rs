@@ -9,7 +9,12 @@ mod routes;
 mod ways;
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use cygnus_ssdlink::AddressError;
+use thiserror::Error;
 
 pub use ways::Machine;
 
@@ -41,8 +46,69 @@ impl fmt::Display for Hop {
     }
 }
 
-/// The way to a member, from the machine to the device; or why nothing is known of it.
-pub type Way = Result<Vec<Hop>, String>;
+/// Why nothing is known of the way to a member.
+#[derive(Debug, Error)]
+pub enum NoWay {
+    /// A unix socket leads to it.
+    #[error("a process of this machine serves it")]
+    Here,
+    /// Its address is one of this machine.
+    #[error("{0} is this machine")]
+    ThisMachine(IpAddr),
+    /// It is no address of a drive.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// A name of a host that nobody resolves.
+    #[error("{place}: {source}")]
+    Unresolved {
+        /// As it was written.
+        place: String,
+        /// The system's.
+        source: io::Error,
+    },
+    /// A name of a host that has none.
+    #[error("{0} has no address")]
+    NoAddress(String),
+    /// No interface leads there.
+    #[error("there is no route to {0}")]
+    NoRoute(IpAddr),
+    /// An NVMe controller that is neither on a bus nor on an IP network.
+    #[error("its controller is at {0}, which is no IP address")]
+    NoIpAddress(String),
+    /// There is nothing at its path.
+    #[error(transparent)]
+    NoDevice(#[from] io::Error),
+    /// What its file system lies on is no block device, as with FUSE.
+    #[error("{} has no block device {numbers}", sys.display())]
+    NoBlockDevice {
+        /// Where it was looked for.
+        sys: PathBuf,
+        /// Major and minor number.
+        numbers: String,
+    },
+    /// Linux does not tell.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// A file or directory in `/sys`.
+        path: PathBuf,
+        /// The system's.
+        source: io::Error,
+    },
+    /// It has more ways than one.
+    #[error("{number} {of_what}")]
+    Several {
+        /// How many.
+        number: usize,
+        /// Of what, in words that follow the number.
+        of_what: &'static str,
+    },
+    /// A device that is on no bus, as in memory.
+    #[error("{} is on no bus that is known", .0.display())]
+    NoBus(PathBuf),
+}
+
+/// The way to a member, from the machine to the device.
+pub type Way = Result<Vec<Hop>, NoWay>;
 
 /// Members that share a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +149,7 @@ impl Proposal {
         for (member, way) in ways {
             match way {
                 Ok(hops) => known.push((member, hops)),
-                Err(why) => proposal.unknown.push((member, why)),
+                Err(why) => proposal.unknown.push((member, why.to_string())),
             }
         }
         let mut passes: BTreeMap<&Hop, usize> = BTreeMap::new();
@@ -114,30 +180,33 @@ mod tests {
         Ok(hops.iter().map(|hop| Hop::Pci((*hop).into())).collect())
     }
 
-    fn proposed(ways: &[(&str, Way)]) -> Proposal {
-        Proposal::of(ways.iter().map(|(member, way)| ((*member).into(), way.clone())).collect())
+    fn proposed<const N: usize>(ways: [(&str, Way); N]) -> Proposal {
+        Proposal::of(ways.into_iter().map(|(member, way)| (member.into(), way)).collect())
     }
 
     #[test]
     fn members_share_what_is_nearest_to_them() {
-        let found = proposed(&[
+        let found = proposed([
             ("a", way(&["port", "switch", "a"])),
             ("b", way(&["port", "switch", "b"])),
             ("c", way(&["port", "c"])),
             ("d", way(&["other", "d"])),
-            ("e", Err("a file".into())),
+            ("e", Err(NoWay::Here)),
         ]);
         let by = Hop::Pci("switch".into());
         let link = SharedLink { name: "pci-switch".into(), by, members: vec!["a".into(), "b".into()] };
         assert_eq!(found.links, [link]);
         // c passes the port that a and b pass too, and they share the switch.
-        assert_eq!((found.alone, found.unknown), (vec!["d".into(), "c".into()], vec![("e".into(), "a file".into())]));
+        assert_eq!(
+            (found.alone, found.unknown),
+            (vec!["d".into(), "c".into()], vec![("e".into(), NoWay::Here.to_string())])
+        );
     }
 
     #[test]
     fn a_link_is_told_so_that_it_can_be_written_by_hand() {
         let hops = || Ok(vec![Hop::Pci("0000:40:01.1".into())]);
-        let found = proposed(&[("/dev/sda", hops()), ("/dev/sdb", hops())]);
+        let found = proposed([("/dev/sda", hops()), ("/dev/sdb", hops())]);
         assert_eq!(
             found.links[0].to_string(),
             "/dev/sda,/dev/sdb share a link, for the way to each goes through PCI device 0000:40:01.1; as \
@@ -147,8 +216,8 @@ mod tests {
 
     #[test]
     fn nothing_follows_from_nothing() {
-        assert_eq!(proposed(&[]), Proposal::default());
-        let found = proposed(&[("a", way(&[])), ("b", way(&[]))]);
+        assert_eq!(proposed([]), Proposal::default());
+        let found = proposed([("a", way(&[])), ("b", way(&[]))]);
         assert!(found.links.is_empty() && found.alone == ["a", "b"], "{found:?}");
     }
 }

@@ -316,4 +316,22 @@ mod tests {
         }
         assert_eq!(recommend(&device, layouts(3, 1), 0.6, rate), None);
     }
+
+    #[test]
+    fn of_layouts_that_hold_as_much_the_one_that_sustains_more_is_recommended() {
+        // Three groups of 4+1 and two of 6+1 have twelve data drives each, and both take more than the network brings.
+        let drive = DeviceFigures { write_rate: 470e6, read_rate: 550e6, capacity: 120e9, ..prototype() };
+        let recommended = recommend(&drive, layouts(15, 1), 0.6, 1.25e9).unwrap();
+        let narrower = Layout { groups: 3, data: 4, parity: 1, spares: 0 };
+        let [this, other] = [recommended, narrower].map(|layout| prospect(&drive, layout, 0.6));
+        assert_eq!(this.usable, other.usable);
+        assert!(recommended != narrower && this.sustained_rate >= other.sustained_rate, "{recommended:?}");
+    }
+
+    #[test]
+    fn nothing_is_fuller_than_what_is_kept_for_headers_and_clean_space_allows() {
+        assert!(
+            (2..=64).all(|groups| (0.9..0.985).contains(&fullest(groups)) && fullest(groups) <= fullest(groups + 1))
+        );
+    }
 }

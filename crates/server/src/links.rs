@@ -83,7 +83,7 @@ fn tell(found: &Proposal, log: &ServerLog) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cygnus_host::links::Hop;
+    use cygnus_host::links::{Hop, NoWay};
     use cygnus_host::scratch::Scratch;
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         let hop = |device: &str| Hop::Interface(device.into());
         let found = |ways: &[(&str, Option<&str>)]| {
             let way = |&(member, by): &(&str, Option<&str>)| {
-                (member.to_owned(), by.map(|by| vec![hop(by)]).ok_or_else(|| "a file".to_owned()))
+                (member.to_owned(), by.map(|by| vec![hop(by)]).ok_or(NoWay::Here))
             };
             let proposal = Proposal::of(ways.iter().map(way).collect());
             one_for_all(&proposal).map(|link| ServerEvent::OneLinkForAll(link).to_string())

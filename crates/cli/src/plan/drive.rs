@@ -169,3 +169,19 @@ pub fn possible(groups: u32, data: u32, parity: u32) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_drive_is_planned_faster_than_its_flash() {
+        for preset in Preset::ALL.iter().filter(|preset| preset.config().ssd().is_some()) {
+            let (figures, _) = preset_figures(preset.name()).unwrap();
+            let sums = preset.config().ssd().unwrap().arithmetic().unwrap();
+            // A published rate is another source than the arithmetic of the dies, and may be a little more.
+            assert!(figures.write_rate <= 1.2 * sums.program_rate as f64, "{}: {figures:?}, {sums:?}", preset.name());
+            assert!(figures.read_rate <= 1.2 * sums.sequential_read as f64, "{}: {figures:?}, {sums:?}", preset.name());
+        }
+    }
+}

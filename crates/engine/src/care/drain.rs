@@ -6,6 +6,10 @@
 //! the member's business until the end. When the successor lacks nothing, everything is made durable, and one commit gives
 //! the member's place to the other device. The old one then forgets that it was a member.
 //!
+//! A block that neither the member nor the others give now may be there another time: a way to a device may be lost for a while. So a
+//! successor that lacks a current block does not take over, and the drain ends. What is lost for good has to be written anew or
+//! discarded first, or the member replaced by force.
+//!
 //! The superblocks know nothing of a drain before that commit: after a crash the spare is a spare and the member is the
 //! member. The commit reaches the successor's own superblock before any other one ([`crate::durable::commit`]); from then on it is
 //! the member, by its identity, and what its redundancy needs was durable before. Should the member fail on the way, that is an ordinary

@@ -8,7 +8,7 @@ use cygnus_ssdlink::Address;
 use cygnus_uring::{beneath, block_numbers};
 
 use super::routes::interface_to;
-use super::{Hop, Proposal, Way};
+use super::{Hop, NoWay, Proposal, Way};
 
 /// Devices below devices that are followed: more stand on one another nowhere.
 const DEEPEST: usize = 8;
@@ -39,14 +39,15 @@ impl Machine {
     /// The way to a member: a path, or the address of a software SSD.
     fn way_to(&self, member: &Path) -> Way {
         match Address::of_member(member) {
-            Some(Ok(Address::Unix(_))) => Err("a process of this machine serves it".into()),
+            Some(Ok(Address::Unix(_))) => Err(NoWay::Here),
             Some(Ok(Address::Tcp(place))) => {
-                let resolved = place.to_socket_addrs().map_err(|error| format!("{place}: {error}"))?.next();
-                self.way_over_network(resolved.ok_or_else(|| format!("{place} has no address"))?.ip())
+                let unresolved = |source| NoWay::Unresolved { place: place.clone(), source };
+                let resolved = place.to_socket_addrs().map_err(unresolved)?.next();
+                self.way_over_network(resolved.ok_or(NoWay::NoAddress(place))?.ip())
             }
-            Some(Err(error)) => Err(error.to_string()),
+            Some(Err(error)) => Err(error.into()),
             None => {
-                let (major, minor) = block_numbers(beneath(member)).map_err(|error| error.to_string())?;
+                let (major, minor) = block_numbers(beneath(member))?;
                 self.way_to_block(&format!("{major}:{minor}"), DEEPEST)
             }
         }
@@ -55,7 +56,7 @@ impl Machine {
     /// The way to the block device of these numbers.
     fn way_to_block(&self, numbers: &str, deepest: usize) -> Way {
         let device = fs::canonicalize(self.sys.join("dev/block").join(numbers))
-            .map_err(|_| format!("{} has no block device {numbers}", self.sys.display()))?;
+            .map_err(|_| NoWay::NoBlockDevice { sys: self.sys.clone(), numbers: numbers.into() })?;
         if let Some(subsystem) = parent_called(&device, "nvme-subsys") {
             return self.way_to_controller(&only_entry(&subsystem, "nvme", "NVMe controllers lead to it")?);
         }
@@ -70,35 +71,31 @@ impl Machine {
         match (fs::read_dir(device.join("slaves")).is_ok(), deepest) {
             (true, 1..) => {
                 let below = only_entry(&device.join("slaves"), "", "devices are below it")?;
-                let numbers = fs::read_to_string(below.join("dev")).map_err(|error| error.to_string())?;
+                let path = below.join("dev");
+                let numbers = fs::read_to_string(&path).map_err(|source| NoWay::Unreadable { path, source })?;
                 self.way_to_block(numbers.trim(), deepest - 1)
             }
-            _ => Err(format!("{} is on no bus that is known", device.display())),
+            _ => Err(NoWay::NoBus(device)),
         }
     }
 
     /// The way to an NVMe controller, in this machine or behind a network.
     fn way_to_controller(&self, controller: &Path) -> Way {
-        let device = fs::canonicalize(controller).map_err(|error| format!("{}: {error}", controller.display()))?;
+        let unreadable = |source| NoWay::Unreadable { path: controller.to_owned(), source };
+        let device = fs::canonicalize(controller).map_err(unreadable)?;
         let address = fs::read_to_string(device.join("address")).unwrap_or_default();
         match address.trim().split(',').find_map(|part| part.strip_prefix("traddr=")) {
-            Some(text) => {
-                let told = text.parse().map_err(|_| format!("its controller is at {text}, which is no IP address"));
-                self.way_over_network(told?)
-            }
-            None => Some(pci_hops(&device))
-                .filter(|hops| !hops.is_empty())
-                .ok_or_else(|| format!("{} is on no bus that is known", device.display())),
+            Some(text) => self.way_over_network(text.parse().map_err(|_| NoWay::NoIpAddress(text.into()))?),
+            None => Some(pci_hops(&device)).filter(|hops| !hops.is_empty()).ok_or_else(|| NoWay::NoBus(device.clone())),
         }
     }
 
     /// The way to a host: the network interface of the route there, and what that is behind.
     fn way_over_network(&self, address: IpAddr) -> Way {
         if address.is_loopback() {
-            return Err(format!("{address} is this machine"));
+            return Err(NoWay::ThisMachine(address));
         }
-        let interface =
-            interface_to(&self.proc_net, address).ok_or_else(|| format!("there is no route to {address}"))?;
+        let interface = interface_to(&self.proc_net, address).ok_or(NoWay::NoRoute(address))?;
         let card = fs::canonicalize(self.sys.join("class/net").join(&interface).join("device"));
         let mut hops = card.map(|card| pci_hops(&card)).unwrap_or_default();
         hops.push(Hop::Interface(interface));
@@ -141,15 +138,16 @@ fn is_below(device: &Path, name: &str) -> bool {
 
 /// The one entry of a directory that is called so, with a number behind; with any name, if that is empty. `several` is what is wrong with
 /// more than one.
-fn only_entry(directory: &Path, prefix: &str, several: &str) -> Result<PathBuf, String> {
-    let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+fn only_entry(directory: &Path, prefix: &str, several: &'static str) -> Result<PathBuf, NoWay> {
+    let unreadable = |source| NoWay::Unreadable { path: directory.to_owned(), source };
+    let entries = fs::read_dir(directory).map_err(unreadable)?;
     let is_meant = |path: &PathBuf| {
         prefix.is_empty() || path.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_nth(name, prefix))
     };
     let found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_meant).collect();
     match <[PathBuf; 1]>::try_from(found) {
         Ok([only]) => Ok(only),
-        Err(found) => Err(format!("{} {several}", found.len())),
+        Err(found) => Err(NoWay::Several { number: found.len(), of_what: several }),
     }
 }
 
@@ -217,7 +215,7 @@ mod tests {
         Machine::at(sys, proc_net)
     }
 
-    fn pci(addresses: &[&str]) -> Way {
+    fn pci(addresses: &[&str]) -> Result<Vec<Hop>, String> {
         Ok(addresses.iter().map(|address| Hop::Pci((*address).into())).collect())
     }
 
@@ -225,7 +223,8 @@ mod tests {
     fn ways_are_read_from_sysfs() {
         let scratch = Scratch::new("ways");
         let machine = machine(&scratch);
-        let way = |numbers: &str| machine.way_to_block(numbers, DEEPEST);
+        let in_words = |way: Way| way.map_err(|why| why.to_string());
+        let way = |numbers: &str| in_words(machine.way_to_block(numbers, DEEPEST));
         assert_eq!(way("259:0"), pci(&["0000:40:01.1", "0000:41:00.0", "0000:42:04.0", "0000:43:00.0"]));
         assert_eq!(way("8:0"), pci(&["0000:00:17.0"]));
         assert_eq!(way("253:0"), way("8:16"));
@@ -234,7 +233,7 @@ mod tests {
         let over_network =
             Ok(vec![Hop::Pci("0000:00:1c.0".into()), Hop::Pci("0000:05:00.0".into()), Hop::Interface("eth0".into())]);
         assert_eq!(
-            (way("259:5"), machine.way_to(Path::new("ssd:tcp:10.1.9.9:4420"))),
+            (way("259:5"), in_words(machine.way_to(Path::new("ssd:tcp:10.1.9.9:4420")))),
             (over_network.clone(), over_network)
         );
         assert!(way("1:0").unwrap_err().contains("ram0 is on no bus that is known"), "{:?}", way("1:0"));

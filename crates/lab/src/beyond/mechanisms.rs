@@ -55,7 +55,7 @@ impl Experiment for Mechanisms {
                         5.4: SWAN's tail of latencies is the shorter one. The modelled 850 PRO shows neither stalls nor \
                         differences between drives; here it gets each of them by itself, and all at once.",
             divisor: 128.0,
-            seeds: 3,
+            seeds: 5,
         }
     }
 

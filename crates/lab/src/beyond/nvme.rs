@@ -25,7 +25,7 @@ impl Experiment for Nvme {
             published: "Not published. Eight data-centre NVMe drives of 1.92 TB (PCIe 4) take the place of the 850 PRO of \
                         SWAN's Figures 4 and 5, 60 % full.",
             divisor: 512.0,
-            seeds: 3,
+            seeds: 5,
         }
     }
 

@@ -25,7 +25,7 @@ impl Experiment for Qlc {
             published: "Not published. Eight SATA drives of 1 TB with four bits per cell take the place of the 850 PRO of \
                         SWAN's Figures 4 and 5, 60 % full.",
             divisor: 512.0,
-            seeds: 3,
+            seeds: 5,
         }
     }
 

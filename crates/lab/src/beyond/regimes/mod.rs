@@ -39,7 +39,7 @@ impl Experiment for Regimes {
                         at random places. Utilisation is live data by what an array's drives hold without parity, loads are in \
                         percent of what the data drives of one of SWAN's three groups write.",
             divisor: 512.0,
-            seeds: 3,
+            seeds: 5,
         }
     }
 
