@@ -418,14 +418,14 @@ impl Replicator {
     fn tell_if_never_whole(&self, blocks: u32) {
         let shared = &self.reactor.shared;
         let part = shared.transient_part(self.reactor.index()).len() as u32;
-        if !Transient::could_ever_hold(part, blocks) {
+        if !Transient::could_ever_hold(part, blocks) && self.reactor.transient.borrow_mut().is_to_be_told() {
             let text = format!(
                 "a reactor's part of the transient areas ({}) has no room for the copies of a whole stripe ({}), so members compute no \
                  parity inside and the host does it: serve with fewer reactors, or create the array with a larger --transient",
                 ByteSize::of_blocks(part.into()),
                 ByteSize::of_blocks(blocks.into())
             );
-            shared.log_repeated("conversion", "transient areas", text);
+            shared.log(text);
         }
     }
 

@@ -107,6 +107,8 @@ pub(crate) struct Numbers {
 /// See the module's text.
 #[derive(Default)]
 pub(crate) struct Transient {
+    /// Whether it was said already that the copies of a whole stripe have no room.
+    is_told: bool,
     rings: BTreeMap<MemberIx, Ring>,
     next: u64,
     /// Those that are needed still, oldest first.
@@ -208,6 +210,11 @@ impl Transient {
     /// Whether a part of an area of so many blocks ever has room for so many in a row.
     pub(crate) fn could_ever_hold(part: u32, blocks: u32) -> bool {
         blocks + part / KEPT <= part
+    }
+
+    /// Whether it is to be said that the copies of a whole stripe have no room: once, since that stays so.
+    pub(crate) fn is_to_be_told(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_told, true)
     }
 
     /// Blocks of a member's part from the oldest backup that is needed to the newest.

@@ -31,7 +31,7 @@ impl Experiment for Utilisation {
                         79 % utilisation, if all back-ends may be cleaned at a time; section 3.4 and 5.2 clean one, for which \
                         the same terms give a valid share of 36 %, 62 % utilisation, however many groups there are.",
             divisor: 64.0,
-            seeds: 1,
+            seeds: 5,
         }
     }
 
