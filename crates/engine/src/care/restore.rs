@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use cygnus_format::{Entry, Kind, Stream, Summary};
 use cygnus_parity as parity;
-use cygnus_types::{BLOCK, GroupId, SegmentId, counted};
+use cygnus_types::{BLOCK, GroupId, Nanos, SegmentId, counted};
 
 use crate::care::fill::Fill;
 use crate::care::seats::Seats;
@@ -22,6 +22,9 @@ use crate::space::segments::SegIx;
 
 /// Stripes restored at a time: enough to read, compute and write at once, few enough that clients find their way in.
 const STRIPES_AT_ONCE: usize = 4;
+
+/// How long a segment waits for the end of a deletion before it is restored once more.
+const AFTER_A_DELETION: Nanos = Nanos::millis(10);
 
 /// A column to be restored, on its member's device or on that of a successor.
 struct Target {
@@ -77,7 +80,13 @@ impl Restorer {
             return;
         }
         // What is current becomes less meanwhile, not more. Of the rest no header tells that can be read.
-        note_unread(targets.iter(), u64::from(self.reactor.shared.segments.live(seg)).saturating_sub(found.get()));
+        let unfound = u64::from(self.reactor.shared.segments.live(seg)).saturating_sub(found.get());
+        let takes_over = targets.iter().any(|target| target.fill.successor.is_some());
+        if unfound > 0 && takes_over && self.reactor.home().regroup.deleting.get() > 0 {
+            // Blocks of a volume that is being deleted are still counted. The segment's turn comes again.
+            return self.reactor.rt.sleep(AFTER_A_DELETION).await;
+        }
+        note_unread(targets.iter(), unfound);
         self.end_column((group, segment), end_row, &targets).await;
         for Target { fill, .. } in targets.iter().filter(|t| Seats::of(&self.reactor).filled_device(&t.fill).is_some())
         {
