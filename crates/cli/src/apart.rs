@@ -19,7 +19,8 @@ const ENDED_BY_SIGNAL: u8 = 128;
 /// Has `look` done in a process of its own, where one is to be had. To be called while this process has one thread.
 pub fn run(look: impl FnOnce() -> Exit) -> ExitCode {
     let Ok((told, telling)) = io::pipe() else { return look().into() };
-    // SAFETY: the only thread of the process forks, so no lock is held that the child would wait for.
+    // SAFETY: `main` calls this before it has begun any thread, so the thread that forks is the only one: no other can hold a lock, of
+    // the allocator say, that would stay locked in the child, nor be in the midst of changing what the child then finds half changed.
     match unsafe { libc::fork() } {
         -1 => look().into(),
         0 => {
@@ -35,13 +36,15 @@ pub fn run(look: impl FnOnce() -> Exit) -> ExitCode {
 
 /// Looks, and tells how that ended. Nobody is left to hear it when the first process has been killed.
 fn tell(look: impl FnOnce() -> Exit, mut telling: PipeWriter) -> ! {
-    // SAFETY: takes a number and changes only what becomes of this process.
+    // SAFETY: this option takes a signal's number and no pointer. It touches no memory of ours; all it changes is that the kernel ends
+    // this process with that signal when the one that began it is gone.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     let code = look().code();
     // Whoever reads what was said, in a pipe, waits for all who could say more.
     if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
         for output in [libc::STDOUT_FILENO, libc::STDERR_FILENO] {
-            // SAFETY: gives a number that is open to another file; nobody owns these two.
+            // SAFETY: takes two numbers and no pointer. `nowhere` is open during the call. The standard library opens and closes neither
+            // of the two others by an owner of its own: whoever writes to them later writes to nowhere.
             unsafe { libc::dup2(nowhere.as_raw_fd(), output) };
         }
     }
@@ -67,7 +70,8 @@ fn awaited(child: libc::pid_t, mut told: PipeReader) -> ExitCode {
 /// The exit status of a process that has ended.
 fn ended(child: libc::pid_t, flags: libc::c_int) -> Option<u8> {
     let mut status = 0;
-    // SAFETY: the call writes a number to where `status` lives.
+    // SAFETY: the call writes one `c_int` to where the pointer leads, which is `status`: of that type, ours alone, and alive until after
+    // the call. Other children, if there were any, are not touched: it is asked for this one by its number.
     let which = unsafe { libc::waitpid(child, &raw mut status, flags) };
     let by_signal = || u8::try_from(libc::WTERMSIG(status)).map_or(u8::MAX, |signal| ENDED_BY_SIGNAL | signal);
     let code = || u8::try_from(libc::WEXITSTATUS(status)).ok().filter(|_| libc::WIFEXITED(status));

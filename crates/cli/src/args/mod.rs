@@ -196,7 +196,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it does nothing but look at devices, of which one may give no answer.
+    /// Whether all that it does to devices is to look at them, and one may give no answer. Where they are it may remember.
     pub fn only_looks(&self) -> bool {
         use array::ArrayCommand::{List, Scan, Status};
         matches!(self, Self::Array(Status { .. } | List | Scan { .. }))
