@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cygnus_engine::{Array, CreateOptions, OpenOptions, create};
+use cygnus_engine::{Array, CreateOptions, OpenOptions, Traffic, create};
 use cygnus_nbd::NbdUri;
 use cygnus_policy::Preset;
 use cygnus_target::loadgen::{self, LoadError, LoadOptions};
@@ -32,8 +32,10 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// What to measure.
 #[derive(Clone, Debug)]
 pub struct PeerOptions {
-    /// Size of each of the array's five devices (4+1); the others get half of four of them.
+    /// Size of each of the array's five devices (4+1); the others get as much as our volume.
     pub device: ByteSize,
+    /// Percentage of the array's data that the volume takes; the more, the more cleaning has to move beside writes.
+    pub fill: u8,
     /// How long each measurement counts.
     pub time: Duration,
     /// Queue depths, each measured with four connections, except depth 1, which is one connection.
@@ -50,6 +52,7 @@ impl Default for PeerOptions {
     fn default() -> Self {
         Self {
             device: ByteSize(512 << 20),
+            fill: 50,
             time: Duration::from_secs(3),
             depths: vec![1, 32, 128],
             peers: true,
@@ -82,6 +85,8 @@ pub struct PeerRow {
     pub p99_9_us: f64,
     /// Requests answered with an error.
     pub errors: u64,
+    /// Blocks that cleaning moved for each block that was written, where the server is ours.
+    pub moved_per_write: Option<f64>,
     /// Processor time of the server for each request, in nanoseconds; time spent waiting for work is left out.
     pub server_ns: f64,
     /// Processor time of the client for each request, in nanoseconds; likewise. Where it comes near the time between
@@ -96,23 +101,45 @@ enum Running {
     Raw(RawServer),
 }
 
-/// Asks our server how long it has spun so far.
-struct HowLongSpun(Sender<Nanos>);
+/// What our server has done so far.
+struct Done {
+    /// How long it has spun, waiting for work.
+    spun: Nanos,
+    traffic: Traffic,
+}
+
+/// Asks our server for it.
+struct AskDone(Sender<Done>);
+
+/// What a server has used and done so far.
+struct SoFar {
+    /// Processor time, without what it spun waiting for work.
+    busy: Duration,
+    /// Of ours only.
+    traffic: Option<Traffic>,
+}
 
 impl Running {
-    /// Processor time that the server has used so far, without what it spun waiting for work.
-    fn busy(&self) -> Result<Duration, BenchError> {
+    fn so_far(&self) -> Result<SoFar, BenchError> {
+        let of_other = |busy| SoFar { busy, traffic: None };
         match self {
             Running::Ours { mailer, clock, .. } => {
-                let (answer, spun) = channel();
-                mailer.post(ReactorId(0), Box::new(HowLongSpun(answer)));
-                let spun = spun.recv().map_err(|_| BenchError::Server("it has ended".into()))?;
-                Ok(clock.read()?.saturating_sub(spun.into()))
+                let (answer, done) = channel();
+                mailer.post(ReactorId(0), Box::new(AskDone(answer)));
+                let Done { spun, traffic } = done.recv().map_err(|_| BenchError::Server("it has ended".into()))?;
+                Ok(SoFar { busy: clock.read()?.saturating_sub(spun.into()), traffic: Some(traffic) })
             }
-            Running::Other { clock, .. } => Ok(clock.read()?),
-            Running::Raw(server) => Ok(server.clock.read()?.saturating_sub(server.spun())),
+            Running::Other { clock, .. } => Ok(of_other(clock.read()?)),
+            Running::Raw(server) => Ok(of_other(server.clock.read()?.saturating_sub(server.spun()))),
         }
     }
+}
+
+/// Blocks that cleaning moved between two looks for each block of clients; none where these wrote nothing.
+fn moved_per_write(before: Option<Traffic>, after: Option<Traffic>) -> Option<f64> {
+    let (before, after) = before.zip(after)?;
+    let written = after.client_written - before.client_written;
+    (written > 0).then(|| (after.relocated - before.relocated) as f64 / written as f64)
 }
 
 impl Drop for Running {
@@ -142,7 +169,7 @@ pub fn run_peers(
     dir: &Path,
     progress: impl Fn(&str),
 ) -> Result<(Vec<PeerRow>, Vec<String>), BenchError> {
-    let size = ByteSize(options.device.0 * 2);
+    let size = volume_size(options);
     let (mut rows, mut absent) = (Vec::new(), Vec::new());
     pin_thread(options.client_core)?;
     let servers = ["raw socket", "cygnus 4+1", "nbdkit memory", "qemu-nbd"];
@@ -189,12 +216,19 @@ fn limit(rows: &[PeerRow], row: &PeerRow) -> f64 {
     rows.iter().find(same).unwrap_or(row).iops
 }
 
+/// What our volume holds, and the others' export.
+fn volume_size(options: &PeerOptions) -> ByteSize {
+    let whole_mebibytes = options.device.0 * 4 * u64::from(options.fill) / 100 >> 20;
+    ByteSize(whole_mebibytes << 20)
+}
+
 fn measure(server: &str, running: &Running, load: &LoadOptions) -> Result<PeerRow, BenchError> {
     // Warmed up in a run of its own, so that what is counted of the server's time is what is counted of the requests.
     loadgen::run(&LoadOptions { duration: WARM_UP, ..load.clone() })?;
-    let before = running.busy()?;
+    let before = running.so_far()?;
     let report = loadgen::run(load)?;
-    let spent = running.busy()?.saturating_sub(before);
+    let after = running.so_far()?;
+    let spent = after.busy.saturating_sub(before.busy);
     let at = |quantile| report.latency.quantile(quantile).0 as f64 / 1e3;
     Ok(PeerRow {
         server: server.into(),
@@ -207,6 +241,7 @@ fn measure(server: &str, running: &Running, load: &LoadOptions) -> Result<PeerRo
         p99_us: at(0.99),
         p99_9_us: at(0.999),
         errors: report.errors,
+        moved_per_write: moved_per_write(before.traffic, after.traffic),
         server_ns: spent.as_nanos() as f64 / (report.reads + report.writes).max(1) as f64,
         client_ns: report.client_ns(),
     })
@@ -235,7 +270,7 @@ fn wait_for(uri: &NbdUri) -> Result<(), BenchError> {
 fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchError> {
     let (tell, started): (_, Receiver<Mailer>) = channel();
     let address: ListenAddress = format!("unix:{}", socket.display()).parse().expect("a path of our own making");
-    let (device, core) = (options.device, options.server_core);
+    let (device, size, core) = (options.device, volume_size(options).0, options.server_core);
     let thread = std::thread::Builder::new().name("server".into()).spawn(move || {
         let devices = (0..5).map(|n| Device::memory(&format!("memory{n}"), device.0, true));
         let config = Config {
@@ -250,8 +285,6 @@ fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchErro
             create(rt, devices, &CreateOptions { force: true, ..shape }).await?;
             let open = OpenOptions::new(Arc::new(Silent));
             let array = Array::open(rt, devices, &open).await?;
-            // Half of the space, so that cleaning costs little: this is about the way of a request.
-            let size = device.0 * 2;
             let volume = array.create_volume("vol0", ByteSize(size), 0).await?;
             let piece = rt.alloc(1 << 20).full();
             piece.zero(0..piece.len());
@@ -265,9 +298,9 @@ fn start_ours(socket: &Path, options: &PeerOptions) -> Result<Running, BenchErro
             server.listen(reactor.io.add_listener(listener.as_fd().try_clone_to_owned()?)?, "bench");
             // The starter waits for this and gives up only if we do.
             let _ = tell.send(reactor.mailer.clone());
-            while let Ok(question) = rt.recv_msg().await.downcast::<HowLongSpun>() {
+            while let Ok(question) = rt.recv_msg().await.downcast::<AskDone>() {
                 // Nobody waits for the answer any more only if the asker is gone.
-                let _ = question.0.send(reactor.io.spun());
+                let _ = question.0.send(Done { spun: reactor.io.spun(), traffic: array.status().traffic });
             }
             server.shutdown().await;
             Ok::<_, BenchError>(())

@@ -13,7 +13,7 @@ use crate::status::{
 };
 use crate::table::{Align, Table};
 use cygnus_types::{Acknowledged, ByteSize, Medium, Nanos, counted};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use complaints::complaints;
 use complaints::slow_sentences;
@@ -172,6 +172,12 @@ fn facts(status: &ArrayStatus, paint: Paint) -> String {
             status.protection.as_deref().unwrap_or("two-phase"),
             ByteSize(bytes)
         ));
+        if let Some(groups) = groups_with_zones(&status.devices) {
+            out.push_str(&format!(
+                "{}not in {groups}, with members that are written in order: there a flush ends unfinished stripes\n",
+                label("")
+            ));
+        }
         if let Some(Copies { written_bytes, described_beside_bytes }) =
             status.copies.filter(|of| of.described_beside_bytes > 0)
         {
@@ -370,6 +376,18 @@ const UNKNOWN: &str = "-";
 
 fn size_or_unknown(bytes: Option<u64>) -> String {
     bytes.map_or(UNKNOWN.into(), |bytes| ByteSize(bytes).to_string())
+}
+
+/// The R-groups that have members which are written in order, if there are any.
+fn groups_with_zones(devices: &[DeviceStatus]) -> Option<String> {
+    let has_zones = |device: &&DeviceStatus| device.capabilities.as_ref().is_some_and(|of| of.zone_bytes > 0);
+    let groups: BTreeSet<u32> = devices.iter().filter(has_zones).map(|device| device.group).collect();
+    let names: Vec<String> = groups.iter().map(u32::to_string).collect();
+    match &names[..] {
+        [] => None,
+        [one] => Some(format!("R-group {one}")),
+        _ => Some(format!("R-groups {}", names.join(", "))),
+    }
 }
 
 /// Which members are written in order, a line for each kind of zones.

@@ -38,7 +38,8 @@ pub const KNOWN_INCOMPAT: u64 = GROUP_STATES
     | BUFFERED_PARITY
     | BESIDE
     | GROUP_RAID
-    | MORE_MEDIA;
+    | MORE_MEDIA
+    | LEAD_BEHIND_AREA;
 /// Incompat feature: some R-group is joining, retiring or retired. A program that does not know of these would look for
 /// members that have left, or write to a group that is to leave.
 pub const GROUP_STATES: u64 = 1;
@@ -70,6 +71,9 @@ pub const GROUP_RAID: u64 = 512;
 /// Incompat feature: some R-group is on another medium than flash or disks, or a volume names one, or a hybrid volume is on two others. A
 /// program that does not know of these would take what is written there for damage.
 pub const MORE_MEDIA: u64 = 1024;
+/// Incompat feature: blocks are left free behind transient areas, so members of some group may be written in order. A program that does
+/// not know of this would write copies of open stripes to such members too, where their patches lie.
+pub const LEAD_BEHIND_AREA: u64 = 2048;
 /// Read-only-compat features this program knows. An array with others is opened for reading only.
 pub const KNOWN_RO_COMPAT: u64 = 0;
 
@@ -305,6 +309,7 @@ impl ArrayState {
         let in_place = if self.in_place.is_some() { IN_PLACE } else { 0 };
         let transient = if self.geometry.transient_blocks > 0 { TRANSIENT } else { 0 };
         let lead = if self.geometry.lead_blocks > 0 { LEAD } else { 0 };
+        let lead_behind_area = if transient > 0 && lead > 0 { LEAD_BEHIND_AREA } else { 0 };
         let inside = if self.converts_inside() { CONVERTED_INSIDE } else { 0 };
         let buffered = if self.has_parity_buffer() { BUFFERED_PARITY } else { 0 };
         let beside = if self.describes_beside() { BESIDE } else { 0 };
@@ -321,7 +326,8 @@ impl ArrayState {
         let is_recorded = self.policies.iter().any(|policy| RAID_ON.contains(&policy.name.as_str()));
         let alike = !is_recorded && self.groups.iter().all(|group| group.raid == self.geometry.raid());
         let raid = if alike { 0 } else { GROUP_RAID };
-        group_states | in_place | transient | inside | buffered | beside | media | more_media | hybrid | lead | raid
+        let of_areas = transient | lead | lead_behind_area | inside | buffered | beside;
+        group_states | in_place | of_areas | media | more_media | hybrid | raid
     }
 }
 

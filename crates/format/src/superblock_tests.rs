@@ -88,6 +88,21 @@ fn group_states_are_a_feature_that_old_programs_refuse() {
 }
 
 #[test]
+fn room_behind_transient_areas_is_a_feature_that_old_programs_refuse() {
+    let at = std::mem::offset_of!(RawSuperblock, incompat);
+    let bits = |transient_blocks, lead_blocks| {
+        let mut superblock = sample();
+        let geometry = &mut superblock.state.geometry;
+        (geometry.transient_blocks, geometry.lead_blocks) = (transient_blocks, lead_blocks);
+        let bytes = superblock.encode().unwrap();
+        assert_eq!(decode(&bytes), Ok(superblock));
+        u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap()) & (TRANSIENT | LEAD | LEAD_BEHIND_AREA) as u16
+    };
+    assert_eq!([bits(0, 0), bits(8, 0), bits(0, 8)], [0, TRANSIENT as u16, LEAD as u16], "what it took before");
+    assert_eq!(bits(8, 8), (TRANSIENT | LEAD | LEAD_BEHIND_AREA) as u16);
+}
+
+#[test]
 fn media_are_a_feature_that_old_programs_refuse() {
     let at = std::mem::offset_of!(RawSuperblock, incompat);
     let bits = |superblock: &Superblock| superblock.encode().unwrap()[at];

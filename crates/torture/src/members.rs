@@ -61,12 +61,13 @@ pub(crate) enum Done {
 /// What a member's device is.
 pub(crate) fn device(shape: &Shape, n: usize) -> DiskConfig {
     let zones = shape.zones_of(n);
-    let (converts, timing) = (shape.member_converts(n), shape.timing(n));
+    let (converts, timing) = (shape.member_converts(n) && zones.is_none(), shape.timing(n));
+    let oob_bytes = if zones.is_none() { shape.beside_blocks(n) } else { 0 };
     let bytes = match (shape.zoned, &zones) {
         (Some(zoned), Some(zones)) => zoned.device_bytes(zones, shape.device_bytes()),
         _ => shape.device_bytes(),
     };
-    DiskConfig { converts, oob_bytes: shape.beside_blocks(n), timing, zones, ..DiskConfig::new(format!("d{n}"), bytes) }
+    DiskConfig { converts, oob_bytes, timing, zones, ..DiskConfig::new(format!("d{n}"), bytes) }
 }
 
 /// By group, as long as each is of the set of its number.

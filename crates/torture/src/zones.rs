@@ -18,6 +18,8 @@ pub(crate) struct Zoned {
     pub(crate) flash: Option<Flash>,
     /// Only those in groups on this medium are.
     pub(crate) on: Option<Medium>,
+    /// Of groups, only those of every second set of devices have any.
+    pub(crate) every_second_group: bool,
 }
 
 /// What zoned flash lacks besides conventional zones.
@@ -38,19 +40,28 @@ impl Zoned {
         ((DATA_START / BLOCK as u64) as u32 + self.patches + self.zone).div_ceil(self.zone)
     }
 
-    /// Blocks that are left free before the first segment.
-    pub(crate) fn lead_blocks(self) -> u32 {
-        if let Some(flash) = self.flash {
-            let large = u64::from(flash.hole + self.zone) * BLOCK as u64 * (1 << 20);
-            let shape = cygnus_zoned::Shape::of(&self.zones(), large).expect("these zones can be a member's");
-            return (shape.lead() - DATA_START / BLOCK as u64) as u32;
+    /// The first block that can be the first one of a segment.
+    fn first(self) -> u32 {
+        match self.flash {
+            None => self.conventional() * self.zone,
+            Some(flash) => {
+                let large = u64::from(flash.hole + self.zone) * BLOCK as u64 * (1 << 20);
+                let shape = cygnus_zoned::Shape::of(&self.zones(), large).expect("these zones can be a member's");
+                shape.lead() as u32
+            }
         }
-        self.conventional() * self.zone - (DATA_START / BLOCK as u64) as u32
     }
 
-    /// The zones of a member of a group on a medium, if it has any.
-    pub(crate) fn of_member(self, member: usize, medium: Option<Medium>) -> Option<Zones> {
-        let is_among_them = self.on.is_none_or(|on| medium == Some(on));
+    /// Blocks that are left free before the first segment, behind transient areas of so many blocks.
+    pub(crate) fn lead_blocks(self, transient: u32) -> u32 {
+        let behind_area = (DATA_START / BLOCK as u64) as u32 + transient;
+        self.first().max(behind_area).next_multiple_of(self.zone) - behind_area
+    }
+
+    /// The zones of a member of a group on a medium, if it has any; `set` is which devices may be its group, if it is not a spare.
+    pub(crate) fn of_member(self, member: usize, set: Option<usize>, medium: Option<Medium>) -> Option<Zones> {
+        let is_in_such_a_group = !self.every_second_group || set.is_none_or(|set| set % 2 == 1);
+        let is_among_them = is_in_such_a_group && self.on.is_none_or(|on| medium == Some(on));
         let has_zones = is_among_them && (self.but == 1 || !member.is_multiple_of(self.but));
         has_zones.then(|| self.zones())
     }

@@ -40,7 +40,8 @@ pub enum BenchCommand {
     /// First comes the limit that this machine's sockets set: a server that only moves blocks between the socket and a
     /// piece of memory. Ours keeps a 4+1 array on memory devices, so it also maps, checksums and computes parity. Peers
     /// that are not installed are left out, and said so. Beside the rate stands the processor time of server and client
-    /// for each request, which tells who was the limit, and how fast either could be with a machine of its own.
+    /// for each request, which tells who was the limit, and how fast either could be with a machine of its own. MOVED is
+    /// how many blocks cleaning moved for each one written: what the server did beside the requests. With '--fill 10' it moves hardly any.
     Peers(PeersBenchArgs),
     /// What opening an array costs, after a clean stop and after a crash, and what its map costs in memory
     Recovery(RecoveryBenchArgs),
@@ -89,6 +90,9 @@ pub struct PeersBenchArgs {
     /// Requests in flight on each of four connections (1: on a single one); may be given several times
     #[arg(long, value_name = "N", default_values_t = [1, 32, 128], value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub depth: Vec<u16>,
+    /// Percentage of the array that the volume takes
+    #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u8).range(5..=80))]
+    pub fill: u8,
     /// Measure only our server
     #[arg(long)]
     pub alone: bool,

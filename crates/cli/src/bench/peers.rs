@@ -33,6 +33,7 @@ pub fn run(args: &PeersBenchArgs, output: Output) -> Result<(), Failure> {
     refuse_core("--client-core", args.client_core)?;
     let options = PeerOptions {
         time: args.time.0,
+        fill: args.fill,
         server_core: args.server_core.into(),
         client_core: args.client_core.into(),
         depths: args.depth.iter().map(|&depth| depth.into()).collect(),
@@ -120,8 +121,8 @@ impl Drop for InMemory {
 
 impl PeersReport {
     fn text(&self, paint: Paint) -> String {
-        let columns =
-            ["IOPS", "OF LIMIT", "P50", "P99", "P99.9", "SERVER CPU", "CLIENT CPU"].map(|name| (name, Align::Right));
+        let columns = ["IOPS", "OF LIMIT", "P50", "P99", "P99.9", "SERVER CPU", "CLIENT CPU", "MOVED"]
+            .map(|name| (name, Align::Right));
         let heads = [("SERVER", Align::Left), ("WORKLOAD", Align::Left), ("QUEUE", Align::Right)];
         let mut table = Table::new(&[&heads[..], &columns[..]].concat());
         let time = |micros: f64| (Tone::Normal, Nanos((micros * 1e3) as u64).to_string());
@@ -137,6 +138,7 @@ impl PeersReport {
                 time(row.p99_9_us),
                 (Tone::Normal, format!("{:.0} ns", row.server_ns)),
                 (Tone::Normal, format!("{:.0} ns", row.client_ns)),
+                (Tone::Normal, row.moved_per_write.map_or("-".into(), |moved| format!("{moved:.2}"))),
             ]);
         }
         let absent = match &self.not_installed[..] {

@@ -633,6 +633,11 @@ fn members_with_zones_are_told() {
     assert!(text.contains(&format!("{two} and 1 other: 4 zones of 256 MiB, written in order")), "{text}");
     assert!(text.contains(&format!("'cygnus zoned show {two}' tells how far")), "{text}");
 
+    assert!(!text.contains("unfinished stripes"), "it has no copies anywhere: {text}");
+    status.transient_bytes = Some(1 << 20);
+    let text = array(&status, Paint::Plain);
+    assert!(text.contains("not in R-groups 0, 1, with members that are written in order"), "{text}");
+
     let counts = |partly_written, not_asked| Some(DeviceZones { empty: 1, partly_written, full: 1, not_asked });
     (status.devices[0].zones, status.devices[1].zones) = (counts(2, 0), counts(1, 0));
     status.devices[3].zones = counts(5, 9);

@@ -252,6 +252,11 @@ impl Rebuilder {
         let drains = full.iter().any(|fill| fill.successor.is_some());
         let name = if drains { "drain: hand over" } else { "rebuild: finish" };
         let _step = (!full.is_empty()).then(|| self.reactor.shared.during(name));
+        if !full.is_empty() && self.reactor.shared.is_two_phase() {
+            // Backups of stripes are not on the devices that were filled. An opening would miss the newest of them if other members
+            // that have them are lost then; a checkpoint tells it that no stripe needs them. Nothing else depends on that.
+            let _ = Checkpointer::of(&self.reactor).checkpoint().await;
+        }
         if full.is_empty() || Flusher::of(&self.reactor).flush_everything().await.is_err() {
             return false;
         }

@@ -22,6 +22,7 @@ use crate::reactor::Reactor;
 use crate::read::parallel::for_each;
 use crate::read::reconstruct::restore_block;
 use crate::write::beside::Beside;
+use crate::write::holders::keeps_no_backups;
 
 /// Bytes of a transient area that are read at once.
 const PIECE: u32 = 256;
@@ -364,7 +365,8 @@ fn key_of(backup: &Backup) -> StripeKey {
 async fn read_area(reactor: &Reactor, member: usize, blocks: u32) -> Area {
     let mut area = Area::default();
     let state = &reactor.shared.members[member];
-    let Some(dev) = state.device().filter(|_| state.is_readable()) else { return area };
+    let keeps_some = |dev: &DeviceIx| state.is_readable() && !keeps_no_backups(&reactor.rt, *dev);
+    let Some(dev) = state.device().filter(keeps_some) else { return area };
     let geometry = *reactor.shared.layout.geometry();
     for at in (0..blocks).step_by(PIECE as usize) {
         let len = PIECE.min(blocks - at);

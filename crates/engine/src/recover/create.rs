@@ -1,9 +1,9 @@
 //! Making an array: all checks before the first byte is written, so that a refusal leaves everything as it was.
 
 use cygnus_format::{
-    ArrayState, CONVERTS_INSIDE, DATA_START, DESCRIBED_BESIDE, Geometry, GeometryError, GroupDesc, GroupState,
-    Holdings, Losses, MAX_SEGMENTS, MAX_STRIPE_ROWS, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue,
-    RAID_ON, Raid, Superblock,
+    ArrayState, CONVERTS_INSIDE, DESCRIBED_BESIDE, Geometry, GeometryError, GroupDesc, GroupState, Holdings, Losses,
+    MAX_SEGMENTS, MAX_STRIPE_ROWS, MemberDesc, MemberErrors, MemberState, PARITY_BUFFER, PolicyValue, RAID_ON, Raid,
+    Superblock,
 };
 use cygnus_policy::{ParityPlacement, Preset, Streams, UntilFull, Victim};
 use cygnus_runtime::{DeviceInfo, DeviceIx, Runtime};
@@ -14,12 +14,13 @@ use crate::recover::assemble::{Found, inspect};
 use crate::recover::claim::claim_new;
 use crate::recover::media::{NewGroup, check_mix, groups_of};
 use crate::recover::slots::{write_empty, write_superblock, write_zeros};
-use crate::recover::zones::{alignment, refuse_zoned};
+use crate::recover::zones::{alignment, lead_blocks, refuse_zoned};
 use crate::space::crew::Crew;
 use crate::space::protections::{CLIENTS_PARITY, Protections, raid_value};
 use crate::space::usable::{CLEANING, CLEANING_ON, PARITY_FIXED, STREAMS, policies_of, usable_blocks, usable_bytes};
 use crate::work::Work;
 use crate::write::beside;
+use crate::write::holders::keeps_no_backups;
 use crate::write::transient::LEAST_BLOCKS;
 
 /// Fewest segments per group: enough for open segments, reserves, two checkpoints and some room to clean in.
@@ -245,15 +246,7 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
         let least = ByteSize::of_blocks(LEAST_BLOCKS.into());
         return invalid(format!("a transient area of {transient} has no room for copies: use at least {least}"));
     }
-    if alignment.is_some() && transient_blocks > 0 {
-        return invalid(
-            "copies of open stripes are written round and round, and members that are written in order have no place for that: use \
-             --protection full-stripe, or devices without zones"
-                .into(),
-        );
-    }
-    let lead = alignment.map_or(0, |(first, _)| first - DATA_START / BLOCK as u64);
-    let lead_blocks = u32::try_from(lead).unwrap_or(u32::MAX);
+    let lead_blocks = u32::try_from(lead_blocks(alignment, transient_blocks)).unwrap_or(u32::MAX);
     let geometry = probe(widest, chunk_blocks, stripe_rows);
     let geometry = Geometry { segment_blocks, transient_blocks, lead_blocks, ..geometry };
     geometry.validate().map_err(|error| ArrayError::Invalid(error.to_string()))?;
@@ -311,10 +304,19 @@ fn plan(rt: &Runtime, devices: &[DeviceInfo], options: &CreateOptions) -> Result
             preset.name()
         ));
     }
+    let mut has_backups = false;
     for NewGroup { devices, medium, raid } in groups_of(rt, devices, raid_on, &options.media, (&state, &policies))? {
         let (segments, members) = (segments_on(devices, &geometry), describe_members(rt, devices));
         let admitted = state.admit(segments, (medium, raid), members, GroupState::InService);
         admitted.map_err(|error| ArrayError::Invalid(error.to_string()))?;
+        has_backups |= !devices.iter().any(|device| keeps_no_backups(rt, device.ix));
+    }
+    if transient_blocks > 0 && !has_backups {
+        return invalid(
+            "copies of open stripes are written round and round, and each R-group here has a member that is written in order: use \
+             --protection full-stripe, or give an R-group devices without zones"
+                .into(),
+        );
     }
     check_number(preset, state.groups.len())?;
     if let Some(groups) = options.groups.filter(|&groups| groups != state.groups.len()) {

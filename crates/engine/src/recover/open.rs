@@ -44,7 +44,7 @@ use crate::recover::replay::{Replayed, Replayer};
 use crate::recover::rescue::rescue;
 use crate::recover::room::maps_fit;
 use crate::recover::stays::{Stay, move_when_there_is_room};
-use crate::recover::zones::few_active_zones;
+use crate::recover::zones::{few_active_zones, groups_without_backups};
 use crate::resize::retire::Retirement;
 use crate::shared::{Shared, SharedParts};
 use crate::space::crew::Crew;
@@ -272,7 +272,8 @@ pub(crate) async fn open(
         keep_garbage(&reactor);
         begin_keeping(&reactor, options);
         forget_remains(&left_with, options);
-        if let Some(warning) = few_active_zones(&reactor, options.reactors * lanes_used(&reactor.shared)) {
+        let few_zones = few_active_zones(&reactor, options.reactors * lanes_used(&reactor.shared));
+        for warning in few_zones.into_iter().chain(groups_without_backups(&reactor)) {
             options.log.line(&format!("open: {warning}"));
         }
         reactor.rt.spawn(Guardian::of(&reactor).run());

@@ -1,12 +1,13 @@
 //! Members that are written in order: where segments have to lie on them, and who cannot take them.
 
-use cygnus_format::{DATA_START, Geometry};
+use cygnus_format::{DATA_START, Geometry, GroupState};
 use cygnus_runtime::{DeviceInfo, Resets, Runtime};
-use cygnus_types::{BLOCK, ByteSize};
+use cygnus_types::{BLOCK, ByteSize, GroupId};
 
 use crate::care::member::MemberShared;
 use crate::error::ArrayError;
 use crate::reactor::Reactor;
+use crate::write::holders::keeps_no_backups;
 
 /// The zones of those devices that have any, with the devices' names.
 fn in_order<'a>(rt: &Runtime, devices: &'a [DeviceInfo]) -> Vec<(&'a str, Resets)> {
@@ -32,6 +33,31 @@ pub(crate) fn alignment(rt: &Runtime, devices: &[DeviceInfo]) -> Result<Option<(
     }
     let first = zones.iter().map(|(_, resets)| resets.first).fold(DATA_START, u64::max).next_multiple_of(unit);
     Ok(Some((first / BLOCK as u64, unit / BLOCK as u64)))
+}
+
+/// Blocks that are left free on each member behind its transient area, so that segments begin where they can ([`alignment`]).
+pub(crate) fn lead_blocks(alignment: Option<(u64, u64)>, transient_blocks: u32) -> u64 {
+    let behind_area = DATA_START / BLOCK as u64 + u64::from(transient_blocks);
+    alignment.map_or(0, |(first, zone)| first.max(behind_area).next_multiple_of(zone) - behind_area)
+}
+
+/// What there is to say of groups whose open stripes have no backups although other groups' have.
+pub(crate) fn groups_without_backups(reactor: &Reactor) -> Option<String> {
+    let shared = &reactor.shared;
+    let is_without = |group: &GroupId| {
+        let devices = reactor.of_group(*group).filter_map(MemberShared::device);
+        shared.group_state(*group) != GroupState::Retired && { devices }.any(|dev| keeps_no_backups(&reactor.rt, dev))
+    };
+    let groups = (0..shared.layout.groups()).map(|n| GroupId(n as u16)).filter(is_without);
+    let names: Vec<String> = groups.map(|group| group.to_string()).collect();
+    (shared.until_full.has_transient_area() && !names.is_empty()).then(|| {
+        format!(
+            "members of {} are written in order, in zones, so a flush ends the stripes that are open there, and {} protection is for the \
+             other R-groups",
+            names.join(", "),
+            shared.until_full
+        )
+    })
 }
 
 /// Members are written anywhere, their superblocks again and again.

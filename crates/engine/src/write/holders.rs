@@ -7,10 +7,16 @@
 //! while the others' are empty.
 
 use cygnus_format::{Layout, Rotation};
+use cygnus_runtime::{DeviceIx, Runtime};
 use cygnus_types::MemberIx;
 
 use crate::planted::{self, Bug};
 use crate::write::stripe::Stripe;
+
+/// Whether a device has no place that can be written round and round, as transient areas are: copies are kept nowhere in its group then.
+pub(crate) fn keeps_no_backups(rt: &Runtime, dev: DeviceIx) -> bool {
+    rt.capabilities(dev).resets.is_some()
+}
 
 /// The members that get copies of a stripe's blocks from slot `from` on, of which `witness` has what says so: as many as the stripe has
 /// parity columns, those with the least `load`.

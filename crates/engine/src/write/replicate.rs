@@ -14,8 +14,8 @@
 //! as much as copies do.
 //!
 //! Either costs less than an end with padding and headers on every column if the new blocks are few
-//! ([`cygnus_policy::Unfinished`]). Where they are many, where a member of the group is away or in trouble, or where its transient
-//! area is full, the stripe is closed as if there were no backups. Nothing is ever less safe than by stripes alone.
+//! ([`cygnus_policy::Unfinished`]). Where they are many, where a member of the group is away, in trouble or written in order, or where
+//! its transient area is full, the stripe is closed as if there were no backups. Nothing is ever less safe than by stripes alone.
 
 use std::rc::Rc;
 
@@ -30,7 +30,7 @@ use crate::log::During;
 use crate::planted::{self, Bug};
 use crate::reactor::Reactor;
 use crate::write::beside::Beside;
-use crate::write::holders;
+use crate::write::holders::{self, keeps_no_backups};
 use crate::write::lane::Lane;
 use crate::write::offload::Offload;
 use crate::write::stripe::{BackedUp, Standing, Stripe};
@@ -225,11 +225,12 @@ impl Replicator {
         backed_up.map_or(Step::NoRoom, Step::BackedUp)
     }
 
-    /// Whether backups may be relied on: recovery is over, and every member of the group is there and does its work.
+    /// Whether backups may be relied on: recovery is over, and every member of the group is there, does its work, and has room for them
+    /// that can be written over.
     pub(crate) fn all_are_well(&self, group: GroupId) -> bool {
         let is_well = |state: &MemberShared| {
-            let is_there = state.device().is_some() && state.devices_to_write().count() == 1;
-            is_there && state.trouble().is_none() && !state.is_awaited()
+            let has_area = state.device().is_some_and(|dev| !keeps_no_backups(&self.reactor.rt, dev));
+            has_area && state.devices_to_write().count() == 1 && state.trouble().is_none() && !state.is_awaited()
         };
         self.reactor.shared.is_two_phase() && self.reactor.of_group(group).all(is_well)
     }

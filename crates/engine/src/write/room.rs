@@ -12,6 +12,7 @@ use crate::write::replicate::Replicator;
 
 impl Room for Reactor {
     async fn grant(self: &Rc<Self>, lane: Lane, to: Option<GroupId>) -> Option<Grant> {
+        let _step = self.shared.during("grant");
         if self.is_home() {
             return self.grant_here(lane, to, self.rt.id()).await;
         }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cygnus_engine::{Array, CreateOptions, OpenOptions, create};
+use cygnus_engine::{Array, CreateOptions, OpenOptions, VolumeOptions, create};
 use cygnus_policy::{Preset, UntilFull};
 use cygnus_runtime::{DeviceInfo, Runtime, Zones};
 use cygnus_sim::{DiskConfig, DiskId, World};
-use cygnus_types::{ByteSize, MemberIx};
+use cygnus_types::{ByteSize, Constraint, Medium, MemberIx};
 
-use crate::common::{assert_clean, ended, fill, open, put, verify};
+use crate::common::{assert_clean, block, ended, fill, open, put, verify};
 use crate::sessions::*;
 
 /// Bytes of conventional zones.
@@ -127,8 +127,8 @@ fn what_does_not_fit_zones_is_refused_with_the_reason() {
     };
     refused([coarse, plain[0], plain[1]], how(), "a segment of 1 MiB is not whole zones of 4 MiB");
     refused([coarse, odd, plain[1]], how(), "zones of 4 MiB on coarse are not whole zones of 768 KiB on odd");
-    let two_phase = CreateOptions { until_full: Some(UntilFull::TwoPhase), segment: Some(ByteSize(4 * MIB)), ..how() };
-    refused([coarse, plain[0], plain[1]], two_phase, "--protection full-stripe");
+    let two_phase = CreateOptions { until_full: Some(UntilFull::TwoPhase), ..how() };
+    refused([disks[0], plain[0], plain[1]], two_phase, "--protection full-stripe");
     session(&world, &[&disks[..], &[coarse]].concat(), |rt, devices| async move {
         let array = Array::open(&rt, &devices[..3], &options()).await.unwrap();
         let why = array.add_spare(&devices[3], true).await.unwrap_err().to_string();
@@ -176,6 +176,116 @@ fn more_open_segments_than_zones_that_may_be_partly_written_are_told_of() {
             assert_eq!(told.len(), usize::from(is_told));
             let volume = array.create_volume("v", ByteSize(4 * MIB), 0).await.unwrap();
             put(&rt, &volume, 1, 1).await;
+            array.close().await.unwrap();
+        });
+    }
+}
+
+/// Plain devices for group 0 and others with zones for group 1.
+fn plain_and_zoned(world: &World) -> Vec<DiskId> {
+    let size = HEAD + 40 * MIB;
+    let plain = (0..3).map(|n| world.add_disk(DiskConfig::new(format!("p{n}"), size)));
+    plain.chain((0..3).map(|n| zoned(world, &format!("z{n}"), MIB / 2, size))).collect()
+}
+
+/// An array of these with a volume on each medium, "flash" and "smr".
+async fn make_with_backups(rt: &Runtime, devices: &[DeviceInfo], until_full: UntilFull) -> Array {
+    let how = CreateOptions {
+        segment: Some(ByteSize(MIB)),
+        until_full: Some(until_full),
+        media: vec![Medium::Flash, Medium::Smr],
+        ..CreateOptions::new("tank", Preset::Salsa, 2, 2, 1)
+    };
+    create(rt, devices, &how).await.unwrap();
+    let array = Array::open(rt, devices, &options()).await.unwrap();
+    for medium in [Medium::Flash, Medium::Smr] {
+        let options = VolumeOptions { constraint: Constraint::Only(medium), ..VolumeOptions::default() };
+        array.create_volume_with(&medium.to_string(), ByteSize(8 * MIB), options, 0).await.unwrap();
+    }
+    array
+}
+
+/// Writes so many blocks, each with a flush; says how many blocks went to transient areas.
+async fn flush_each(rt: &Runtime, array: &Array, volume: &str, blocks: u64) -> u64 {
+    let before = array.status().traffic.backup_written;
+    let volume = array.volume(volume).unwrap();
+    for at in 0..blocks {
+        put(rt, &volume, at, at + 3).await;
+        volume.flush().await.unwrap();
+    }
+    array.status().traffic.backup_written - before
+}
+
+#[test]
+fn copies_are_kept_where_no_member_is_written_in_order() {
+    for until_full in [UntilFull::TwoPhase, UntilFull::ParityBuffer, UntilFull::Offload] {
+        let world = World::new(9);
+        let disks = plain_and_zoned(&world);
+        session(&world, &disks, |rt, devices| async move {
+            let array = make_with_backups(&rt, &devices, until_full).await;
+            assert!(flush_each(&rt, &array, "flash", 100).await > 100, "{until_full}");
+            assert_eq!(flush_each(&rt, &array, "smr", 100).await, 0, "{until_full}");
+        });
+        for &disk in &disks[3..] {
+            assert_eq!(world.stats(disk).out_of_order, 0);
+            assert!(!is_patched(&world, disk), "{until_full}: a member in zones has copies");
+        }
+        world.cut_power();
+        world.restore_power();
+        let left = [disks[0], disks[2], disks[3], disks[5]];
+        session(&world, &left, |rt, devices| async move {
+            let lines = Arc::new(Lines::default());
+            let array = Array::open(&rt, &devices, &OpenOptions { log: lines.clone(), ..options() }).await.unwrap();
+            let told = lines
+                .0
+                .lock()
+                .unwrap()
+                .iter()
+                .any(|line| line.contains("are written in order, in zones, so a flush ends"));
+            assert!(told, "{:?}", lines.0.lock().unwrap());
+            for name in ["flash", "smr"] {
+                let volume = array.volume(name).unwrap();
+                for at in 0..100 {
+                    let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
+                    assert_eq!(data.bytes(), block(at + 3), "{until_full}: block {at} of {name}");
+                }
+            }
+            array.close().await.unwrap();
+        });
+    }
+}
+
+/// Copies that the newest flushes made are on the device that goes, and on one that is lost behind that: nobody needs them any more.
+#[test]
+fn copies_that_went_with_a_replaced_member_are_not_missed() {
+    for has_zones in [false, true] {
+        let world = World::new(10);
+        let disks = plain_and_zoned(&world);
+        let size = HEAD + 40 * MIB;
+        let fresh = match has_zones {
+            true => zoned(&world, "fresh", MIB / 2, size),
+            false => world.add_disk(DiskConfig::new("fresh", size)),
+        };
+        session(&world, &[&disks[..], &[fresh]].concat(), |rt, devices| async move {
+            let array = make_with_backups(&rt, &devices[..6], UntilFull::TwoPhase).await;
+            assert!(flush_each(&rt, &array, "flash", 100).await > 100);
+            let id = array.replace(MemberIx(1), &devices[6], true).await.unwrap();
+            ended(&rt, &array, id).await;
+            if has_zones {
+                assert_eq!(flush_each(&rt, &array, "flash", 50).await, 0, "a member is written in order now");
+            }
+        });
+        assert_eq!(world.stats(fresh).out_of_order, 0);
+        assert!(!is_patched(&world, fresh) || !has_zones);
+        world.cut_power();
+        world.restore_power();
+        session(&world, &[fresh, disks[2], disks[3], disks[4], disks[5]], |rt, devices| async move {
+            let array = Array::open(&rt, &devices, &options()).await.unwrap();
+            let volume = array.volume("flash").unwrap();
+            for at in 0..100 {
+                let data = volume.read(at * 4096, rt.alloc(4096).full()).await.unwrap();
+                assert_eq!(data.bytes(), block(at + 3), "block {at}");
+            }
             array.close().await.unwrap();
         });
     }

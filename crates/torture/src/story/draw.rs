@@ -139,25 +139,30 @@ impl Shape {
     fn back_up(&mut self, seed: u64, tier: Tier) {
         let mut rng = Rng::new(seed ^ 0x6261_636b);
         if self.geometry.parity > 0 && tier.has(Tier::Copies, rng.chance(1, BACKED_UP_ONE_IN)) {
-            self.geometry.transient_blocks = u32::from(self.reactors) * pick(&mut rng, &[8, 24, 24, 96]);
-            self.beside = pick(&mut Rng::new(seed ^ 0x6265_7369), &[0, 0, 1, 1, 2, 3]);
-            let way = rng.below(3);
-            if way == 0 {
-                // Drives compute parity from them. Each stripe takes room for all that it may hold.
-                self.converts = pick(&mut rng, &[1, 1, 1, 2, 3]);
-                let stripe = 8 + self.geometry.slots(self.geometry.stripe_rows);
-                self.geometry.transient_blocks = u32::from(self.reactors) * stripe * pick(&mut rng, &[1, 3, 3, 6]);
-                if tier == Tier::Copies {
-                    self.postponed = pick(&mut Rng::new(seed ^ 0x706f_7374), &[0, 1, 3, 8]);
-                }
-            } else if way == 1 {
-                self.parity_buffer = true;
-                let Geometry { data, parity, chunk_blocks, stripe_rows, transient_blocks, .. } = self.geometry;
-                // Blocks of one flush share rows, so that parity is less than copies. Pages need longer chunks.
-                let chunk_blocks = if tier == Tier::Pages || rng.chance(1, 2) { chunk_blocks } else { 1 };
-                let wide = geometry_of(data.max(3), parity, chunk_blocks, stripe_rows, &mut rng);
-                self.geometry = Geometry { transient_blocks, ..wide };
+            self.keep_backups(seed, tier, &mut rng);
+        }
+    }
+
+    /// Backups of open stripes are copies, or copies of which drives compute parity, or the parity of rows.
+    pub(super) fn keep_backups(&mut self, seed: u64, tier: Tier, rng: &mut Rng) {
+        self.geometry.transient_blocks = u32::from(self.reactors) * pick(rng, &[8, 24, 24, 96]);
+        self.beside = pick(&mut Rng::new(seed ^ 0x6265_7369), &[0, 0, 1, 1, 2, 3]);
+        let way = rng.below(3);
+        if way == 0 {
+            // Drives compute parity from them. Each stripe takes room for all that it may hold.
+            self.converts = pick(rng, &[1, 1, 1, 2, 3]);
+            let stripe = 8 + self.geometry.slots(self.geometry.stripe_rows);
+            self.geometry.transient_blocks = u32::from(self.reactors) * stripe * pick(rng, &[1, 3, 3, 6]);
+            if tier == Tier::Copies {
+                self.postponed = pick(&mut Rng::new(seed ^ 0x706f_7374), &[0, 1, 3, 8]);
             }
+        } else if way == 1 {
+            self.parity_buffer = true;
+            let Geometry { data, parity, chunk_blocks, stripe_rows, transient_blocks, .. } = self.geometry;
+            // Blocks of one flush share rows, so that parity is less than copies. Pages need longer chunks.
+            let chunk_blocks = if tier == Tier::Pages || rng.chance(1, 2) { chunk_blocks } else { 1 };
+            let wide = geometry_of(data.max(3), parity, chunk_blocks, stripe_rows, rng);
+            self.geometry = Geometry { transient_blocks, ..wide };
         }
     }
 

@@ -71,8 +71,8 @@ impl Shape {
             more.cleaning = Some(Rules { all: None, on: on.collect() });
         }
         if let Some(zoned) = more.zoned.as_mut().filter(|_| more.media.contains(&Medium::Smr) && rng.chance(2, 3)) {
-            (zoned.flash, zoned.on, zoned.but) = (None, Some(Medium::Smr), 1);
-            more.geometry.lead_blocks = zoned.lead_blocks();
+            (zoned.flash, zoned.on, zoned.but, zoned.every_second_group) = (None, Some(Medium::Smr), 1, false);
+            more.leave_room_for_zones();
         }
         if crate::array::usable_blocks(&more) > 0 {
             *self = more;

@@ -141,8 +141,12 @@ impl<F: FnMut(&Story) -> Option<RunFailure>> Shrinker<F> {
         self.attempt(|story| {
             (story.shape.geometry.transient_blocks, story.shape.converts, story.shape.beside) = (0, 0, 0);
             story.shape.postponed = 0;
+            story.shape.leave_room_for_zones();
         });
-        self.attempt(|story| (story.shape.zoned, story.shape.geometry.lead_blocks) = (None, 0));
+        self.attempt(|story| {
+            story.shape.zoned = None;
+            story.shape.leave_room_for_zones();
+        });
         while self.attempt(Story::fewer_to_add) {}
         while self.attempt(Story::fewer_spares) {}
         while self.attempt(|story| story.fewer_groups()) {}

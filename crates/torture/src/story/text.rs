@@ -27,7 +27,7 @@
 //! with `media flash,disk` where R-groups store on these, set by set of their devices, with `disks 4+2` where those on disks and smr have these
 //! data and parity members, with
 //! `keeps` where what is on its way to members outlasts a killed process, with `transient 24` where members have so many blocks
-//! for copies, with `autonomics` where data moves out of the way of contention (`autonomics naive`: by reads of its own) and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), with `postponed 3` where so many full stripes may wait for that, with `beside 1` where they store bytes beside each block, in which copies are described (`beside 2`: all but every second), or with `parity-buffer` where the parity of rows may take their place, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
+//! for copies, with `autonomics` where data moves out of the way of contention (`autonomics naive`: by reads of its own) and `link d0,d1` for members that share a link, with `converts 1` where they compute parity from these (`converts 3`: all but every third), with `postponed 3` where so many full stripes may wait for that, with `beside 1` where they store bytes beside each block, in which copies are described (`beside 2`: all but every second), or with `parity-buffer` where the parity of rows may take their place, `every-second-group` behind `zoned` and its numbers where only every second set of devices has zones, `drives modelled` where members are modelled, and `drives slow` where they are as slow as disks. Offsets and lengths are bytes, times are nanoseconds. Lines that begin with `#` are remarks.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::{FromStr, SplitWhitespace};
@@ -138,8 +138,9 @@ impl Display for Shape {
         if self.parity_buffer {
             write!(f, " parity-buffer")?;
         }
-        if let Some(Zoned { zone, but, patches, flash, on }) = self.zoned {
+        if let Some(Zoned { zone, but, patches, flash, on, every_second_group }) = self.zoned {
             write!(f, " zoned {zone} but {but} patches {patches}")?;
+            f.write_str(if every_second_group { " every-second-group" } else { "" })?;
             on.iter().try_for_each(|medium| write!(f, " on {medium}"))?;
             if let Some(Flash { hole, active }) = flash {
                 write!(f, " flash {hole} active {active}")?;
@@ -450,12 +451,16 @@ fn parse_autonomics(words: &mut Words<'_>) -> Option<Migration> {
 
 fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, WrongLine> {
     let (zone, but, patches) = (words.named("zoned")?, words.named("but")?, words.named("patches")?);
+    let every_second_group = words.peek() == Some("every-second-group");
+    if every_second_group {
+        words.0.next();
+    }
     let on = (words.peek() == Some("on")).then(|| words.named("on")).transpose()?;
     let flash = match words.peek() {
         Some("flash") => Some(Flash { hole: words.named("flash")?, active: words.named("active")? }),
         _ => None,
     };
-    let zoned = Zoned { zone, but, patches, flash, on };
+    let zoned = Zoned { zone, but, patches, flash, on, every_second_group };
     if flash.is_some_and(|Flash { hole, active }| zone < LEAST_OF_FLASH || hole > 1 << 20 || (1..=4).contains(&active))
     {
         return Err(WrongLine::Flash { least: LEAST_OF_FLASH });
@@ -467,7 +472,7 @@ fn parse_zoned(words: &mut Words<'_>, geometry: &mut Geometry) -> Result<Zoned, 
     {
         return Err(WrongLine::Zones { segment: geometry.segment_blocks, zone: zoned.zone });
     }
-    geometry.lead_blocks = zoned.lead_blocks();
+    geometry.lead_blocks = zoned.lead_blocks(geometry.transient_blocks);
     Ok(zoned)
 }
 

@@ -8,6 +8,11 @@ use crate::zones::{Flash, LEAST_OF_FLASH, Zoned};
 
 /// Tells the draw of zones from those of other things.
 const ZONED: u64 = 0x7a6f_6e65;
+/// Tells the draw of groups that have none from those of other things.
+const GROUPS: u64 = 0x706c_6169;
+/// Of arrays of several groups one in so many has zones in every second group only, and copies of open stripes in the others.
+const EVERY_SECOND_GROUP_ONE_IN: u64 = 2;
+
 impl Shape {
     /// Members of a story about them have zones: as long as a segment, or several in one.
     pub(super) fn is_written_in_order(&mut self, seed: u64, tier: Tier) {
@@ -15,6 +20,11 @@ impl Shape {
             return;
         }
         let mut rng = Rng::new(seed ^ ZONED);
+        let mut of_groups = Rng::new(seed ^ GROUPS);
+        let every_second_group = self.groups > 1 && of_groups.chance(1, EVERY_SECOND_GROUP_ONE_IN);
+        if every_second_group && self.geometry.parity > 0 {
+            self.keep_backups(seed, tier, &mut of_groups);
+        }
         let of_segment = [1, 2, 3][rng.below(3) as usize];
         self.geometry.segment_blocks = self.geometry.segment_blocks.next_multiple_of(of_segment);
         let but = [1, 1, 2, 3][rng.below(4) as usize];
@@ -23,16 +33,23 @@ impl Shape {
         let zone = self.geometry.segment_blocks / of_segment;
         let flash = Flash { hole: [0, 1, 9][rng.below(3) as usize], active: [0, 6, 10, 18][rng.below(4) as usize] };
         let flash = (zone >= LEAST_OF_FLASH && rng.chance(1, 2)).then_some(flash);
-        let zoned = Zoned { zone, but, patches, flash, on: None };
+        let zoned = Zoned { zone, but, patches, flash, on: None, every_second_group };
         self.zoned = Some(zoned);
-        self.geometry.lead_blocks = zoned.lead_blocks();
+        self.leave_room_for_zones();
+    }
+
+    /// Segments begin where zones do, behind transient areas of the size that they have now.
+    pub(super) fn leave_room_for_zones(&mut self) {
+        let transient = self.geometry.transient_blocks;
+        self.geometry.lead_blocks = self.zoned.map_or(0, |zoned| zoned.lead_blocks(transient));
     }
 }
 
 impl Shape {
     /// The zones of a device, if it has any.
     pub(crate) fn zones_of(&self, device: usize) -> Option<Zones> {
-        self.zoned.and_then(|zoned| zoned.of_member(device, self.medium_of_device(device)))
+        let set = (device < self.places()).then(|| self.set_of(device));
+        self.zoned.and_then(|zoned| zoned.of_member(device, set, self.medium_of_device(device)))
     }
 }
 
@@ -60,7 +77,7 @@ mod tests {
 
     #[test]
     fn stories_about_zones_have_some_and_others_none() {
-        let mut of_flash = 0;
+        let (mut of_flash, mut beside_copies) = (0, 0);
         for seed in 0..40 {
             let story = Story::about(Tier::Zoned, seed);
             let zoned = story.shape.zoned.unwrap();
@@ -68,7 +85,9 @@ mod tests {
             assert!((0..story.shape.members()).any(|n| story.shape.zones_of(n).is_some()), "seed {seed}");
             assert_eq!(Story::random(seed).shape.zoned, None);
             of_flash += u32::from(zoned.flash.is_some());
+            beside_copies += u32::from(story.shape.geometry.transient_blocks > 0);
         }
         assert!((10..30).contains(&of_flash), "{of_flash}");
+        assert!(beside_copies > 4, "{beside_copies}");
     }
 }
