@@ -1,24 +1,19 @@
 //! The engine alone on one reactor.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
 use cygnus_engine::{
-    Array, ArrayError, Autonomics, CreateOptions, Log, OpenOptions, Volume, VolumeAdminError, VolumeError, create,
+    Array, ArrayError, Autonomics, CreateOptions, Log, OpenOptions, VolumeAdminError, VolumeError, create,
 };
 use cygnus_format::DATA_START;
 use cygnus_policy::Preset;
-use cygnus_runtime::{BufSlice, DeviceInfo, Event, Runtime};
+use cygnus_runtime::{DeviceInfo, Runtime};
 use cygnus_types::{BLOCK, ByteSize};
 use cygnus_uring::{Config, Device, Pinning, StartError, block_on};
 
 use crate::floor::Floor;
+use crate::load::Load;
 use crate::report::{EngineReport, Row};
-
-/// Blocks of request memory, used in turn.
-const RING: usize = 128;
 
 /// Fresh arrays that a row is measured on. Writes of 256 KiB to the first one of a process took a third longer in two runs of three, by
 /// old programs and new ones.
@@ -124,17 +119,17 @@ pub fn run_engine(options: &EngineOptions, progress: impl Fn(&str)) -> Result<En
     let [writes, reads] = medians(options, memory, random_writes_and_reads)?;
     report.engine.push(Row::new("memory devices: 4 KiB random write", writes, BLOCK).beside("floor", floor.write()));
     report.engine.push(Row::new("memory devices: 4 KiB random read", reads, BLOCK).beside("floor", floor.read()));
-    let [whole] = medians(options, memory, async |run| Ok([run.sequential_writes(256 << 10).await?]))?;
+    let [whole] = medians(options, memory, async |run| Ok([run.load.sequential_writes(256 << 10).await?]))?;
     let of_blocks = floor.write() * ((256 << 10) / BLOCK) as f64;
     let row = Row::new("memory devices: 256 KiB sequential write", whole, 256 << 10);
     report.engine.push(row.beside("floor", of_blocks));
     progress("memory devices, steady state with cleaning");
     with_array(options, memory, async |run| {
-        let blocks = run.volume_blocks();
-        run.fill().await?;
-        run.random_writes(blocks * 2).await?;
+        let blocks = run.load.volume_blocks();
+        run.load.fill().await?;
+        run.load.random_writes(blocks * 2).await?;
         let before = run.array.traffic();
-        let steady = run.random_writes(blocks).await?;
+        let steady = run.load.random_writes(blocks).await?;
         let after = run.array.traffic();
         let user = after.client_written - before.client_written;
         let moved = after.relocated - before.relocated;
@@ -149,8 +144,8 @@ pub fn run_engine(options: &EngineOptions, progress: impl Fn(&str)) -> Result<En
 
 /// Nanoseconds of a write and of a read where nothing has to be cleaned yet.
 async fn random_writes_and_reads(run: &Run) -> Result<[f64; 2], BenchError> {
-    let writes = run.random_writes(run.volume_blocks() / 2).await?;
-    Ok([writes, run.random_reads(run.volume_blocks()).await?])
+    let writes = run.load.random_writes(run.load.volume_blocks() / 2).await?;
+    Ok([writes, run.load.random_reads(run.load.volume_blocks()).await?])
 }
 
 /// Runs `body` on [`ROUNDS`] fresh arrays, one after the other. Returns the median of each of its numbers.
@@ -184,12 +179,10 @@ fn theory(live: f64) -> f64 {
     1.0 / (1.0 - low)
 }
 
-/// An open array with one volume on it.
+/// An open array with one volume on it, and who asks it.
 pub(crate) struct Run {
-    rt: Runtime,
     array: Array,
-    volume: Volume,
-    depth: usize,
+    pub(crate) load: Load,
 }
 
 /// A reactor with the devices of an array.
@@ -227,127 +220,17 @@ pub(crate) async fn on_array(
     let array = Array::open(rt, devices, &open).await?;
     let size = array.status().usable.0 / (1 << 20) * (1 << 20);
     let volume = array.create_volume("v", ByteSize(size), 0).await?;
-    body(&Run { rt: rt.clone(), array, volume, depth: options.depth }).await
+    let load = Load { rt: rt.clone(), volume, depth: options.depth, from: 0 };
+    body(&Run { array, load }).await
 }
 
 impl Run {
-    pub(crate) fn volume_blocks(&self) -> u64 {
-        self.volume.size() / BLOCK as u64
-    }
-
     /// Live data's share of what the segments hold.
     fn live_share(&self) -> f64 {
         let status = self.array.status();
         let capacity: u64 = status.groups.iter().map(|g| g.capacity_blocks).sum();
         status.mapped.0 as f64 / BLOCK as f64 / capacity as f64
     }
-
-    /// Runs `count` operations, `depth` at a time; nanoseconds for each.
-    async fn at_depth<F: Future<Output = Result<(), VolumeError>> + 'static>(
-        &self,
-        count: u64,
-        op: impl Fn(u64) -> F + Clone + 'static,
-    ) -> Result<f64, VolumeError> {
-        let next = Rc::new(Cell::new(0));
-        let (running, done) = (Rc::new(Cell::new(self.depth)), Rc::new(Event::new()));
-        let failure = Rc::new(Cell::new(None));
-        let begun = Instant::now();
-        for _ in 0..self.depth {
-            let (next, running, done, failure) = (next.clone(), running.clone(), done.clone(), failure.clone());
-            let (rt, op) = (self.rt.clone(), op.clone());
-            self.rt.spawn(async move {
-                while next.get() < count {
-                    next.set(next.get() + 1);
-                    if let Err(error) = op(next.get()).await {
-                        failure.set(Some(error));
-                        break;
-                    }
-                    rt.yield_now().await;
-                }
-                running.set(running.get() - 1);
-                done.notify();
-            });
-        }
-        while running.get() > 0 {
-            done.wait().await;
-        }
-        let elapsed = begun.elapsed().as_nanos() as f64 / count as f64;
-        failure.take().map_or(Ok(elapsed), Err)
-    }
-
-    /// Memory for requests, all zeros: what null devices give, too.
-    fn zeroed(&self) -> BufSlice {
-        let ring = self.rt.alloc(RING * BLOCK).full();
-        ring.zero(0..RING * BLOCK);
-        ring
-    }
-
-    pub(crate) async fn random_writes(&self, count: u64) -> Result<f64, VolumeError> {
-        let ring = self.zeroed();
-        let (volume, blocks) = (self.volume.clone(), self.volume_blocks());
-        self.at_depth(count, move |i| {
-            let (data, volume) = (piece(&ring, i), volume.clone());
-            announce(&volume, i + 1, blocks);
-            async move { write(&volume, scatter(i, blocks) * BLOCK as u64, data).await }
-        })
-        .await
-    }
-
-    /// The loop of the benchmark around nothing.
-    pub(crate) async fn nothing(&self, count: u64) -> Result<f64, VolumeError> {
-        self.at_depth(count, |_| async { Ok(()) }).await
-    }
-
-    pub(crate) async fn random_reads(&self, count: u64) -> Result<f64, VolumeError> {
-        let ring = self.zeroed();
-        let (volume, blocks) = (self.volume.clone(), self.volume_blocks());
-        self.at_depth(count, move |i| {
-            let (into, volume) = (piece(&ring, i), volume.clone());
-            announce(&volume, i + 1, blocks);
-            async move { volume.read(scatter(i, blocks) * BLOCK as u64, into).await.map(drop) }
-        })
-        .await
-    }
-
-    async fn sequential_writes(&self, size: usize) -> Result<f64, VolumeError> {
-        let data = self.rt.alloc(size).full();
-        let volume = self.volume.clone();
-        let count = volume.size() / size as u64;
-        self.at_depth(count, move |i| {
-            let (volume, data) = (volume.clone(), data.clone());
-            async move { write(&volume, (i - 1) * data.len() as u64, data).await }
-        })
-        .await
-    }
-
-    async fn fill(&self) -> Result<f64, VolumeError> {
-        self.sequential_writes(1 << 20).await
-    }
-}
-
-fn piece(ring: &BufSlice, i: u64) -> BufSlice {
-    let at = i as usize % RING * BLOCK;
-    ring.slice(at..at + BLOCK)
-}
-
-/// Says which request follows, as a server does that sees the next one of its queue.
-fn announce(volume: &Volume, i: u64, blocks: u64) {
-    volume.announce(scatter(i, blocks) * BLOCK as u64);
-}
-
-async fn write(volume: &Volume, offset: u64, data: BufSlice) -> Result<(), VolumeError> {
-    match volume.try_write(offset, data.bytes()) {
-        true => Ok(()),
-        false => volume.write(offset, data).await,
-    }
-}
-
-/// The i-th of a fixed sequence of scattered block numbers.
-fn scatter(i: u64, blocks: u64) -> u64 {
-    let mut z = i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z ^= z >> 27;
-    ((u128::from(z) * u128::from(blocks)) >> 64) as u64
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Benchmarks of the engine, each printed beside the limit that this machine sets in the same run.
 //!
 //! Devices are in memory (data really moved) or null (everything but the data), so what is measured is the engine on
-//! one core: map, checksum, copy, parity, headers, executor.
+//! one core, or on several: map, checksum, copy, parity, headers, executor.
 
 mod at_once;
+mod cores;
 mod cpu;
 mod engine;
 mod failures;
 mod floor;
+mod load;
 mod null_driver;
 mod raw;
 mod recovery;
@@ -17,6 +19,7 @@ mod simulation;
 mod stages;
 
 pub use at_once::{AtOnce, Contents};
+pub use cores::{CoresRow, run_cores};
 pub use engine::{BenchError, EngineOptions, run_engine};
 pub use failures::{FailureOptions, FailureReport, JobRow, LEAST_LIVE, LatencyRow, MachineRow, run_failures};
 pub use floor::Floor;

@@ -218,8 +218,8 @@ fn limit(rows: &[PeerRow], row: &PeerRow) -> f64 {
 
 /// What our volume holds, and the others' export.
 fn volume_size(options: &PeerOptions) -> ByteSize {
-    let whole_mebibytes = options.device.0 * 4 * u64::from(options.fill) / 100 >> 20;
-    ByteSize(whole_mebibytes << 20)
+    let bytes = options.device.0 * 4 * u64::from(options.fill) / 100;
+    ByteSize(bytes / (1 << 20) * (1 << 20))
 }
 
 fn measure(server: &str, running: &Running, load: &LoadOptions) -> Result<PeerRow, BenchError> {

@@ -73,7 +73,7 @@ fn round(options: &EngineOptions) -> Result<Round, BenchError> {
     cygnus_uring::block_on(&config, async |reactor| {
         on_array(&reactor.rt, &reactor.devices, options, async |run| {
             memory = both(run).await?;
-            nothing = run.nothing(run.volume_blocks()).await?;
+            nothing = run.load.nothing(run.load.volume_blocks()).await?;
             Ok(())
         })
         .await
@@ -87,8 +87,8 @@ fn round(options: &EngineOptions) -> Result<Round, BenchError> {
 
 /// Nanoseconds of a write and of a read.
 async fn both(run: &Run) -> Result<(f64, f64), BenchError> {
-    let write = run.random_writes(run.volume_blocks() / 2).await?;
-    Ok((write, run.random_reads(run.volume_blocks() / 2).await?))
+    let write = run.load.random_writes(run.load.volume_blocks() / 2).await?;
+    Ok((write, run.load.random_reads(run.load.volume_blocks() / 2).await?))
 }
 
 /// On devices that do nothing; with `blank`, of data that is known to be zeros and so is neither copied nor summed up.

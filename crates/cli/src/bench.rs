@@ -1,5 +1,6 @@
 //! `cygnus bench`: what the measuring crates find, as tables.
 
+mod cores;
 mod failures;
 mod peers;
 
@@ -23,6 +24,7 @@ use serde::Serialize;
 pub fn run(args: &BenchArgs, output: Output) -> Result<Exit, Failure> {
     match &args.what {
         BenchCommand::Engine(args) => engine(args, output).map(Exit::from),
+        BenchCommand::Cores(args) => cores::run(args, output).map(Exit::from),
         BenchCommand::Peers(args) => peers::run(args, output).map(Exit::from),
         BenchCommand::Recovery(args) => recovery(args, output).map(Exit::from),
         BenchCommand::Failures(args) => failures::run(args, output).map(Exit::from),

@@ -94,6 +94,8 @@ fn room_behind_transient_areas_is_a_feature_that_old_programs_refuse() {
         let mut superblock = sample();
         let geometry = &mut superblock.state.geometry;
         (geometry.transient_blocks, geometry.lead_blocks) = (transient_blocks, lead_blocks);
+        let mut members: Vec<_> = superblock.state.groups.iter_mut().flat_map(|group| &mut group.members).collect();
+        members.iter_mut().for_each(|member| member.size_bytes += 1 << 20);
         let bytes = superblock.encode().unwrap();
         assert_eq!(decode(&bytes), Ok(superblock));
         u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap()) & (TRANSIENT | LEAD | LEAD_BEHIND_AREA) as u16

@@ -11,6 +11,7 @@ const EXAMPLES: &str = "\
 Examples:
   cygnus bench engine
   cygnus bench engine --stages
+  cygnus bench cores
   cygnus bench peers
   cygnus bench recovery
   cygnus bench failures
@@ -35,6 +36,11 @@ pub enum BenchCommand {
     /// server does, the benchmark announces each random request while the one before it is at work. A row is the median of five
     /// fresh arrays; the one with cleaning is of a single array, once it has been filled and overwritten twice.
     Engine(EngineBenchArgs),
+    /// The same on more cores: one reactor, two, four and so on, each on a core of its own
+    ///
+    /// Every reactor makes random requests of one volume on devices in memory, as many at once as '--depth' says, so that neither
+    /// sockets nor a client stand between. A row is the median of five fresh arrays, and says what it is of the rate of one core.
+    Cores(CoresBenchArgs),
     /// Our NBD server beside nbdkit and qemu-nbd: the same core, the same client, all data in memory
     ///
     /// First comes the limit that this machine's sockets set: a server that only moves blocks between the socket and a
@@ -79,6 +85,23 @@ pub struct EngineBenchArgs {
     /// Print what the parts of a write and of a read cost instead, found by leaving out one after the other
     #[arg(long)]
     pub stages: bool,
+}
+
+/// `cygnus bench cores`
+#[derive(Debug, Args)]
+pub struct CoresBenchArgs {
+    /// Up to this many cores [default: all that this process may run on]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub cores: Option<u16>,
+    /// Data and parity members of the group
+    #[arg(long, value_name = "K+M", default_value = "4+1")]
+    pub raid: Raid,
+    /// Size of each device in memory
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = parse_whole_blocks)]
+    pub device_size: Size,
+    /// Requests in flight on each core
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub depth: u16,
 }
 
 /// `cygnus bench peers`

@@ -185,6 +185,7 @@ impl Restorer {
             let mut columns =
                 Columns::new(&stripe.common, StripeReader::of(&self.reactor).read_stripe_surely(&stripe.common).await?);
             columns.fill_missing();
+            columns.blank(&stripe.entries);
             let lost = self.report_lost(stripe, columns.heal(&stripe.entries));
             let not_as_it_was = contents.iter().zip(targets).filter(|(contents, _)| contents.is_none());
             note_unread(not_as_it_was.map(|(_, target)| *target), lost);

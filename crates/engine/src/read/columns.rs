@@ -114,7 +114,8 @@ impl<'a> Columns<'a> {
         wrong
     }
 
-    /// Data blocks of which the entries say that they hold nothing are zeros, whatever was read.
+    /// Data blocks of which the entries say that they hold nothing are zeros, whatever was read: a misdirected write may be there, which
+    /// no checksum tells, and which would get into each column that is computed.
     pub(crate) fn blank(&mut self, entries: &[Option<Vec<Entry>>]) {
         for (physical, entries) in (0..).zip(entries) {
             if !self.common.rotation.is_data(physical) {

@@ -94,6 +94,7 @@ impl<'a> GoodColumns<'a> {
                 let place = Place { group: common.group, segment: common.segment, column: 0, row: common.start_row };
                 return Err(self.cannot_readmit(task, &place, "a stripe cannot be read"));
             }
+            columns.blank(&stripe.entries);
             let wrong = columns.heal(&stripe.entries);
             if enough || !wrong.iter().any(|&(column, row)| could_pass(&columns, stripe, column, row)) {
                 return Ok(Some(MadeGood { columns, wrong, enough }));

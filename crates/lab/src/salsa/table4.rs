@@ -9,6 +9,7 @@ use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
 pub struct Table4;
 
 const READS: &str = "reads";
+const WRITES: &str = "writes";
 
 impl Experiment for Table4 {
     fn about(&self) -> About {
@@ -45,6 +46,7 @@ impl Experiment for Table4 {
             [("raw", raw, small_raw, (0, 3)), ("SALSA", log, small_log, (1, 4)), ("hybrid", both, small_both, (2, 5))]
         {
             found.published(READS, series, read(of));
+            found.published(WRITES, series, written(of));
             found.supposed((READS, series), SMALL_READS, &[pair], read(small));
         }
         found.published("SALSA beside raw", "reads: SALSA / raw", read(log) / read(raw));
