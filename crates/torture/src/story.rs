@@ -8,6 +8,7 @@
 mod absent;
 mod ack;
 mod away;
+mod backups;
 mod beyond;
 mod contention;
 mod decay;
@@ -134,6 +135,12 @@ impl Shape {
     /// Bytes that a member stores beside each block.
     pub(crate) fn beside_blocks(&self, n: usize) -> u16 {
         if is_one_of(self.beside, n) { BESIDE_BLOCK as u16 } else { 0 }
+    }
+
+    /// Segments begin where zones do, behind transient areas of the size that they have now.
+    fn leave_room_for_zones(&mut self) {
+        let transient = self.geometry.transient_blocks;
+        self.geometry.lead_blocks = self.zoned.map_or(0, |members| members.lead_blocks(transient));
     }
 
     /// What makes safe what stripes hold until they are full.

@@ -5,7 +5,7 @@ use cygnus_policy::{ParityPlacement, Preset, Rules, Streams, Victim};
 use cygnus_runtime::Rng;
 use cygnus_types::{BLOCK, Nanos};
 
-use super::shapes::geometry_of;
+use super::shapes::{geometry_of, pick};
 use super::spans::{some_steps, some_time};
 use super::{Admin, Cycle, Drives, Ending, Harm, Manner, Request, RequestKind, Ruin, Script, Shape, Story, Tier, What};
 
@@ -91,16 +91,10 @@ impl Habits {
     }
 }
 
-fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
-    choices[rng.below(choices.len() as u64) as usize]
-}
-
 /// Tells the draw of processes that are killed from those of other things.
 const KEEPS: u64 = 0x6b65_6570;
 /// One story in so many is of an array in which segments are not protected alike.
 const DIFFER_ONE_IN: u64 = 4;
-/// One story in so many is of an array whose open stripes are made safe by copies.
-const BACKED_UP_ONE_IN: u64 = 3;
 /// One array in so many of those that can keeps hot writes, or volumes, apart.
 const STREAMS_ONE_IN: u64 = 2;
 /// Segments of each group and reactor that streams of volumes' own take.
@@ -131,38 +125,6 @@ impl Shape {
             self.clients_parity = Some(parity);
             // Segments may have become too small to promise anything.
             self.clients_parity = Some(parity).filter(|_| crate::array::usable_blocks(self) > 0);
-        }
-    }
-
-    /// Open stripes are made safe by copies in transient areas, now and then, if there is parity. The areas are small, so that
-    /// they are full at times. Apart from the rest too.
-    fn back_up(&mut self, seed: u64, tier: Tier) {
-        let mut rng = Rng::new(seed ^ 0x6261_636b);
-        if self.geometry.parity > 0 && tier.has(Tier::Copies, rng.chance(1, BACKED_UP_ONE_IN)) {
-            self.keep_backups(seed, tier, &mut rng);
-        }
-    }
-
-    /// Backups of open stripes are copies, or copies of which drives compute parity, or the parity of rows.
-    pub(super) fn keep_backups(&mut self, seed: u64, tier: Tier, rng: &mut Rng) {
-        self.geometry.transient_blocks = u32::from(self.reactors) * pick(rng, &[8, 24, 24, 96]);
-        self.beside = pick(&mut Rng::new(seed ^ 0x6265_7369), &[0, 0, 1, 1, 2, 3]);
-        let way = rng.below(3);
-        if way == 0 {
-            // Drives compute parity from them. Each stripe takes room for all that it may hold.
-            self.converts = pick(rng, &[1, 1, 1, 2, 3]);
-            let stripe = 8 + self.geometry.slots(self.geometry.stripe_rows);
-            self.geometry.transient_blocks = u32::from(self.reactors) * stripe * pick(rng, &[1, 3, 3, 6]);
-            if tier == Tier::Copies {
-                self.postponed = pick(&mut Rng::new(seed ^ 0x706f_7374), &[0, 1, 3, 8]);
-            }
-        } else if way == 1 {
-            self.parity_buffer = true;
-            let Geometry { data, parity, chunk_blocks, stripe_rows, transient_blocks, .. } = self.geometry;
-            // Blocks of one flush share rows, so that parity is less than copies. Pages need longer chunks.
-            let chunk_blocks = if tier == Tier::Pages || rng.chance(1, 2) { chunk_blocks } else { 1 };
-            let wide = geometry_of(data.max(3), parity, chunk_blocks, stripe_rows, rng);
-            self.geometry = Geometry { transient_blocks, ..wide };
         }
     }
 

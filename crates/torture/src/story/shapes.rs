@@ -19,3 +19,7 @@ pub(super) fn geometry_of(data: u8, parity: u8, chunk_blocks: u32, stripe_rows: 
     let segment_blocks = (stripe * (1 + rng.below(4) as u32)).max(8) + rng.below(4) as u32;
     Geometry { segment_blocks, ..rough }
 }
+
+pub(super) fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.below(choices.len() as u64) as usize]
+}

@@ -37,12 +37,6 @@ impl Shape {
         self.zoned = Some(zoned);
         self.leave_room_for_zones();
     }
-
-    /// Segments begin where zones do, behind transient areas of the size that they have now.
-    pub(super) fn leave_room_for_zones(&mut self) {
-        let transient = self.geometry.transient_blocks;
-        self.geometry.lead_blocks = self.zoned.map_or(0, |zoned| zoned.lead_blocks(transient));
-    }
 }
 
 impl Shape {
