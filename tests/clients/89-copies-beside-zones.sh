@@ -7,6 +7,7 @@ need fio jq
 only_on cygnus "the stand-ins know no zones"
 
 cd "$DIR"
+URI="nbd+unix:///on-flash?socket=$SOCKET"
 # done_with ARGS...: this command succeeds.
 done_with() { cygnus "$DIR" "$@" >>commands.log 2>&1 || fail "$*: $(tail -n 3 commands.log)"; }
 # flushed VOLUME WHAT...: random blocks that tell what they are, each with a flush.
