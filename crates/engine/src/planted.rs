@@ -44,6 +44,8 @@ pub enum Bug {
     RemainsStayBehind,
     /// Copies of what open stripes held are not looked for.
     BackupsIgnored,
+    /// Members that are written in order keep backups as others do.
+    BackupsInZones,
     /// Room that several backups lie in is held for the first of them only.
     HeldForTheFirst,
     /// Descriptions of copies are not looked for beside these.

@@ -69,6 +69,17 @@ fn is_caught_from(from: u64, bug: Bug, tier: Tier, most: usize) {
     assert_eq!(replay(&again, Plant::Nothing).failure, None, "without the bug the story ends well:\n{text}");
 }
 
+/// Arrays of members with zones keep backups where a group has none.
+#[test]
+fn copies_beside_zones_that_nobody_looks_for() {
+    is_caught(Bug::BackupsIgnored, Tier::Zoned, LONG);
+}
+
+#[test]
+fn copies_on_members_with_zones() {
+    is_caught(Bug::BackupsInZones, Tier::Zoned, LONG);
+}
+
 #[test]
 fn checksums_that_are_skipped() {
     is_caught_from(32, Bug::ChecksumSkipped, Tier::Plain, SHORT);

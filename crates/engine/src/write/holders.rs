@@ -15,7 +15,7 @@ use crate::write::stripe::Stripe;
 
 /// Whether a device has no place that can be written round and round, as transient areas are: copies are kept nowhere in its group then.
 pub(crate) fn keeps_no_backups(rt: &Runtime, dev: DeviceIx) -> bool {
-    rt.capabilities(dev).resets.is_some()
+    rt.capabilities(dev).resets.is_some() && !planted::is(Bug::BackupsInZones)
 }
 
 /// The members that get copies of a stripe's blocks from slot `from` on, of which `witness` has what says so: as many as the stripe has
