@@ -109,15 +109,10 @@ pub fn run(args: &PlanArgs, output: Output) -> Result<Exit, Failure> {
     }
     output.answer(&plan, |_| text::text(&plan))?;
     if let Some(why) = &plan.impossible {
-        return Ok(cannot_be_built(why, output));
+        return Ok(room::cannot_be_built(why, output));
     }
     let as_predicted = plan.check.as_ref().is_none_or(check::Checked::as_predicted);
     Ok(output.verdict(as_predicted, "the simulation contradicts the plan"))
-}
-
-/// The answer no, to a plan of what no array can be.
-fn cannot_be_built(why: &str, output: Output) -> Exit {
-    output.verdict(false, &format!("no array can be built like that: {why}"))
 }
 
 fn plan(args: &PlanArgs) -> Result<Plan, Failure> {

@@ -1,6 +1,8 @@
 //! What volumes may take of the array that was planned: asked of the engine, which makes it without any drive.
 
 use super::units::size;
+use crate::exit::Exit;
+use crate::output::Output;
 use cygnus_engine::{ArrayError, CreateOptions, Offer};
 use cygnus_lab::offered;
 use cygnus_types::ByteSize;
@@ -12,6 +14,11 @@ pub struct Room {
     pub impossible: Option<String>,
     /// What else a reader of the plan should know.
     pub remarks: Vec<String>,
+}
+
+/// Ends a plan of what no array can be with the answer no.
+pub fn cannot_be_built(why: &str, output: Output) -> Exit {
+    output.verdict(false, &format!("no array can be built like that: {why}"))
 }
 
 /// An array as it is planned.

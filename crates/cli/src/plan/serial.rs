@@ -1,6 +1,7 @@
 //! `cygnus plan --preset serial`: whether external collection keeps up.
 
 use super::drive::{Device, device, figures, groups_of, possible, room};
+use super::room::cannot_be_built;
 use super::units::{rate, terabytes};
 use crate::args::plan::PlanArgs;
 use crate::exit::Exit;
@@ -43,7 +44,7 @@ struct Plan {
 pub fn run(args: &PlanArgs, output: Output) -> Result<Exit, Failure> {
     let plan = plan(args)?;
     output.answer(&plan, |_| text(&plan))?;
-    Ok(plan.impossible.map_or(Exit::Done, |why| super::cannot_be_built(&why, output)))
+    Ok(plan.impossible.map_or(Exit::Done, |why| cannot_be_built(&why, output)))
 }
 
 fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
