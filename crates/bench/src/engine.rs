@@ -73,6 +73,18 @@ pub enum BenchError {
     /// A server could not be loaded.
     #[error(transparent)]
     Load(#[from] cygnus_target::loadgen::LoadError),
+    /// More data than the array has room for.
+    #[error("{live} of data are more than fit on {drives} drives of {drive}: at most {most} do")]
+    TooMuch {
+        /// What was asked for.
+        live: ByteSize,
+        /// How many drives there are.
+        drives: usize,
+        /// Bytes of each.
+        drive: ByteSize,
+        /// The most that fits.
+        most: ByteSize,
+    },
     /// A simulation did not come to its end.
     #[error("the simulation failed: {0}")]
     Simulation(String),

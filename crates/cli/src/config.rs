@@ -53,6 +53,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use toml::Spanned;
 
 /// Why a configuration file cannot be used.
 #[derive(Debug, Error)]
@@ -179,7 +180,7 @@ struct ServeConfig {
     kept_in: Option<KeptIn>,
     autonomics: Option<bool>,
     #[serde(default)]
-    link: Vec<LinkChoice>,
+    link: Vec<Spanned<LinkChoice>>,
     log_time: Option<LogTime>,
 }
 
@@ -190,7 +191,18 @@ impl Config {
         let text = infile::read(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
         let mut config = Self::parse(&text).map_err(|why| ConfigError::Content { path: path.into(), why })?;
         config.resolve(path.parent().unwrap_or(Path::new("")));
+        config.place_links(path, &text);
         Ok(config)
+    }
+
+    /// Notes at which line each link stands: whether it makes sense shows when the array is opened.
+    fn place_links(&mut self, path: &Path, text: &str) {
+        for link in self.array.values_mut().flat_map(|array| &mut array.serve.link) {
+            let line = text[..link.span().start].matches('\n').count() + 1;
+            if let LinkChoice::Declared(link) = link.get_mut() {
+                link.declared_at = Some(format!("{}:{line}", path.display()));
+            }
+        }
     }
 
     fn parse(text: &str) -> Result<Self, WrongConfig> {
@@ -276,7 +288,7 @@ impl Config {
         args.autonomics |= file.serve.autonomics.unwrap_or(false);
         args.log_time = args.log_time.or(file.serve.log_time);
         if args.link.is_empty() {
-            args.link = file.serve.link;
+            args.link = file.serve.link.into_iter().map(Spanned::into_inner).collect();
         }
         if args.nbd.is_empty() {
             let checked = |address: &String| address.parse().expect("checked when the file was read");
@@ -343,6 +355,17 @@ mod tests {
         assert_eq!((args.hung_after, args.suspended_for), (Some("75s".parse().unwrap()), Some("10m".parse().unwrap())));
         assert_eq!(args.kept_in, Some("/dev/shm".parse().unwrap()));
         assert_eq!((args.autonomics, args.link.len(), args.log_time), (true, 2, Some(LogTime::Auto)));
+    }
+
+    #[test]
+    fn links_of_the_file_know_their_lines() {
+        let text = "[array.tank.serve]\nlink = [\n  'auto',\n  'n:a', 'm:b',\n  'o:c',\n]\n";
+        let mut config = Config::parse(text).unwrap();
+        config.place_links(Path::new("/etc/tank.toml"), text);
+        let mut args = serve_args("cygnus serve tank");
+        config.complete_serve(&mut args);
+        let places: Vec<_> = args.link.iter().filter_map(LinkChoice::declared).map(|link| link.declared_at).collect();
+        assert_eq!(places, [4, 4, 5].map(|line| Some(format!("/etc/tank.toml:{line}"))));
     }
 
     #[test]

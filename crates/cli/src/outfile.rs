@@ -10,7 +10,7 @@ use cygnus_host::state::StateDir;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens a file to be written to in place: a new one, or with `replace` one that exists and is no member. What that holds
 /// stays until its caller empties it, which another output's refusal may forestall.
@@ -39,29 +39,73 @@ pub fn create<T>(
     replace: bool,
     write: impl FnOnce(BufWriter<File>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
-    if path.symlink_metadata().is_ok() {
-        refuse_existing(path, replace)?;
-    }
-    // What a link leads to is replaced, and not the link, which may be the system's, as /dev/stdout is.
-    let followed = if path.is_symlink() { path.canonicalize().map_err(failed)? } else { path.into() };
-    let path = followed.as_path();
-    let begun = Begun::beside(path).map_err(failed)?;
-    let done = write(BufWriter::with_capacity(256 << 10, begun.file().map_err(failed)?))?;
-    begun.finish(path).map_err(failed)?;
+    let (written, done) = Written::new(path, replace, write)?;
+    written.finish()?;
     Ok(done)
+}
+
+/// A file that is written, and has not got its name yet; gone unless it gets that.
+struct Written {
+    path: PathBuf,
+    begun: Begun,
+}
+
+impl Written {
+    fn new<T>(
+        path: &Path,
+        replace: bool,
+        write: impl FnOnce(BufWriter<File>) -> Result<T, Failure>,
+    ) -> Result<(Self, T), Failure> {
+        let failed = |error: io::Error| failed(path, &error);
+        if path.symlink_metadata().is_ok() {
+            refuse_existing(path, replace)?;
+        }
+        // What a link leads to is replaced, and not the link, which may be the system's, as /dev/stdout is.
+        let path = if path.is_symlink() { path.canonicalize().map_err(failed)? } else { path.into() };
+        let begun = Begun::beside(&path).map_err(failed)?;
+        let done = write(BufWriter::with_capacity(256 << 10, begun.file().map_err(failed)?))?;
+        Ok((Self { path, begun }, done))
+    }
+
+    fn with(path: &Path, contents: &[u8]) -> Result<Self, Failure> {
+        let write = |mut file: BufWriter<File>| file.write_all(contents).and_then(|()| file.flush());
+        Ok(Self::new(path, true, |file| write(file).map_err(|error| failed(path, &error)))?.0)
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        self.begun.finish(&self.path).map_err(|error| failed(&self.path, &error))
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure::Failed(format!("{}: {error}", path.display()))
 }
 
 /// Writes a result whose name the command chose, in place of an older one.
 pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
-    create(path, true, |mut file| file.write_all(contents.as_ref()).and_then(|()| file.flush()).map_err(failed))
+    Written::with(path, contents.as_ref())?.finish()
 }
 
 /// Writes results below a directory, which is made if need be.
 pub fn write_all(dir: &Path, files: &[(String, impl AsRef<[u8]>)]) -> Result<(), Failure> {
-    fs::create_dir_all(dir).map_err(|error| Failure::Failed(format!("{}: {error}", dir.display())))?;
-    files.iter().try_for_each(|(name, contents)| write(&dir.join(name), contents))
+    WrittenTogether::new(dir, files)?.finish()
+}
+
+/// Files that are written, and have not got their names yet: what cannot be written leaves all older ones as they are.
+pub struct WrittenTogether(Vec<Written>);
+
+impl WrittenTogether {
+    /// Below a directory, which is made if need be.
+    pub fn new(dir: &Path, files: &[(String, impl AsRef<[u8]>)]) -> Result<Self, Failure> {
+        fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
+        let written = files.iter().map(|(name, contents)| Written::with(&dir.join(name), contents.as_ref()));
+        written.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Gives all their names, in order, in place of older ones.
+    pub fn finish(self) -> Result<(), Failure> {
+        self.0.into_iter().try_for_each(Written::finish)
+    }
 }
 
 /// Removes an older result whose name the command chose, if there is one.
@@ -122,7 +166,6 @@ mod tests {
     use super::*;
     use cygnus_host::scratch::Scratch;
     use cygnus_host::state::{ArrayRecord, MemberRecord};
-    use std::path::PathBuf;
 
     /// Both ways to write a result with `--force`.
     fn attempts(path: &Path, state: &StateDir) -> [Result<(), Failure>; 2] {
@@ -203,6 +246,13 @@ mod tests {
         assert!(open(&path, false, &state).unwrap_err().to_string().contains("--force"));
         write(&path, "two").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        let no_file = [("out".to_owned(), "three"), ("no/such".to_owned(), "directory")];
+        assert!(write_all(scratch.path(), &no_file).is_err());
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "two",
+            "of files that are written together all are new, or none"
+        );
         open(&path, true, &state).unwrap().set_len(0).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "");
     }

@@ -38,6 +38,9 @@ struct Plan {
     cost: Option<Cost>,
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<check::Checked>,
+    /// Why no array can be like that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    impossible: Option<String>,
     remarks: Vec<String>,
 }
 
@@ -95,16 +98,19 @@ struct Cost {
 /// Carries out `cygnus plan`.
 pub fn run(args: &PlanArgs, output: Output) -> Result<Exit, Failure> {
     if args.preset == Some(values::Preset::Log(cygnus_policy::Preset::Serial)) {
-        return serial::run(args, output).map(Exit::from);
+        return serial::run(args, output);
     }
     if args.check {
         check::modelled(&args.device)?;
     }
     let mut plan = plan(args)?;
-    if args.check {
+    if args.check && plan.impossible.is_none() {
         plan.check = Some(check::check(&plan, output)?);
     }
     output.answer(&plan, |_| text::text(&plan))?;
+    if let Some(why) = &plan.impossible {
+        return Ok(room::cannot_be_built(why, output));
+    }
     let as_predicted = plan.check.as_ref().is_none_or(check::Checked::as_predicted);
     Ok(output.verdict(as_predicted, "the simulation contradicts the plan"))
 }
@@ -132,7 +138,7 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
     let wear = wear(args, &device, &layout);
     let map = cygnus_lab::nearest_regime(chosen.data, utilisation * 100.0, load * 100.0);
     let room = drive::room(args, Preset::Swan, chosen)?;
-    let mut remarks = remarks(args, &device, &layout, terms, chosen, room);
+    let mut remarks = remarks(args, &device, &layout, terms, chosen, room.remarks);
     remarks.extend(advice::remarks(&map));
     Ok(Plan {
         network_bytes_per_second: network,
@@ -141,6 +147,7 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         cost: cost(args, &device, &layout, wear.as_ref()),
         wear,
         check: None,
+        impossible: room.impossible,
         remarks,
         map,
         layout,

@@ -161,3 +161,56 @@ fn what_the_largest_seed_of_a_scenario_gave_can_be_run_again() {
     ran(dir.path(), &["sim", "run", "tiny", "--seed", &i64::MAX.to_string(), "--out", "first"]);
     same_again(dir.path(), "first", &format!("tiny-swan-seed{}", i64::MAX));
 }
+
+/// Two arrays without flash; the second one is too small for a volume of more than 120 MiB.
+fn two_arrays(volume: &str) -> String {
+    format!(
+        "name = \"pair\"\n[devices]\npreset = \"null\"\ncapacity = \"128MiB\"\n[[array]]\npreset = \"raid0\"\ndrives = 2\n[[array]]\n\
+         preset = \"raid1\"\ndrives = 2\n[volume]\nsize = \"{volume}\"\n[[workload.fio]]\n[run]\nduration = \"2ms\"\nsample = \"1ms\"\n"
+    )
+}
+
+#[test]
+fn a_run_that_fails_leaves_an_earlier_one_as_it_was() {
+    let scratch = Scratch::new("runs-failed");
+    let dir = scratch.path();
+    fs::write(dir.join("s.toml"), two_arrays("64MiB")).unwrap();
+    ran(dir, &["sim", "run", "s.toml", "--out", "out"]);
+    let all =
+        || runs(&dir.join("out")).into_iter().map(|run| files(&dir.join("out/runs").join(run))).collect::<Vec<_>>();
+    let before = all();
+    fs::write(dir.join("s.toml"), two_arrays("200MiB")).unwrap();
+    let failed = cygnus(dir, &["sim", "run", "s.toml", "--out", "out"]);
+    assert!(!failed.status.success() && String::from_utf8_lossy(&failed.stderr).contains("does not fit"), "{failed:?}");
+    assert!(all() == before);
+}
+
+#[test]
+fn what_an_earlier_run_alone_had_goes_and_what_is_somebodys_stays() {
+    let scratch = Scratch::new("runs-earlier");
+    let dir = scratch.path();
+    let scenario = |fabric: &str| {
+        format!(
+            "name = \"fabric\"\n[devices]\npreset = \"fimm\"\nscale = 16\n{fabric}[[array]]\npreset = \"raid0\"\ndrives = 4\n[volume]\n\
+             size = \"4MiB\"\n[[workload.fio]]\n[run]\nduration = \"2ms\"\nsample = \"1ms\"\n"
+        )
+    };
+    let run = dir.join("out/runs/fabric-raid0-seed1");
+    let names = || files(&run).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    fs::write(dir.join("s.toml"), scenario("[fabric]\ntopology = \"1x1\"\n")).unwrap();
+    ran(dir, &["sim", "run", "s.toml", "--out", "out"]);
+    assert_eq!(names(), [&["clusters.csv", "clusters.svg"], &KEPT[..]].concat());
+    fs::write(run.join("notes.txt"), "mine").unwrap();
+    fs::write(dir.join("s.toml"), scenario("")).unwrap();
+    ran(dir, &["sim", "run", "s.toml", "--out", "out"]);
+    let mut expected = [&["notes.txt"], &KEPT[..]].concat();
+    expected.sort_unstable();
+    assert_eq!(names(), expected);
+
+    fs::remove_file(run.join("run.json")).unwrap();
+    let before = files(&run);
+    let refused = cygnus(dir, &["sim", "run", "s.toml", "--out", "out"]);
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(1) && words.contains("move it away, or name another directory"), "{words}");
+    assert!(files(&run) == before, "what is no run's is nobody's to replace");
+}

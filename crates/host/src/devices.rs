@@ -3,7 +3,7 @@
 use crate::HostError;
 use crate::answer::Awaited;
 use crate::members::Assembly;
-use cygnus_uring::{Access, Config, Device, OpenError, RELEASE_PATIENCE, Reactor, block_on};
+use cygnus_uring::{Access, Config, Device, Holder, OpenError, RELEASE_PATIENCE, Reactor, block_on};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
@@ -101,6 +101,7 @@ pub fn open_members_that_can(assembly: &Assembly) -> Result<(Vec<Device>, Vec<Ho
 /// Of a member that somebody else has, adds what to do if that is a server of this array.
 pub fn may_be_served(error: HostError, assembly: &Assembly) -> HostError {
     match error {
+        HostError::Open(OpenError::InUse { holder: Some(Holder::Devices(_)), .. }) => error,
         HostError::Open(source @ OpenError::InUse { by: None, .. }) => {
             HostError::Elsewhere { array: assembly.newest.state.name.clone(), source: Box::new(source) }
         }

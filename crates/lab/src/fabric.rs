@@ -118,6 +118,7 @@ impl Modules<'_> {
                 .collect(),
             switch: self.topology.switch_of(cluster),
             times: self.sense.map(|exe| PageTimes { dma: described.over_bus(BLOCK as u64), exe }),
+            declared_at: None,
         };
         let clusters = self.topology.clusters().iter().enumerate();
         clusters.map(link).filter(|link| !link.devices.is_empty()).collect()

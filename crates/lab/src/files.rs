@@ -11,25 +11,42 @@ const SCHEMA: u32 = 1;
 /// Bytes of the pages and blocks that are counted.
 const PAGE: u64 = 4096;
 
+const SUMMARY: &str = "summary.json";
+const PERCENTILES_FILE: &str = "percentiles.csv";
+const LATENCY: &str = "latency.csv";
+const TIME_SERIES_FILE: &str = "timeseries.csv";
+const DEVICES_FILE: &str = "devices.csv";
+const CLUSTERS_FILE: &str = "clusters.csv";
+const CLUSTERS_PICTURE: &str = "clusters.svg";
+const SCENARIO: &str = "scenario.toml";
+
+/// Names of all files that [`result_files`] may have.
+pub const RESULT_FILES: [&str; 8] =
+    [SUMMARY, PERCENTILES_FILE, LATENCY, TIME_SERIES_FILE, DEVICES_FILE, CLUSTERS_FILE, CLUSTERS_PICTURE, SCENARIO];
+
+/// Names of those that it has of a scenario.
+pub(crate) fn result_names(scenario: &Scenario) -> Vec<&'static str> {
+    let has_clusters = scenario.network.is_some();
+    RESULT_FILES
+        .into_iter()
+        .filter(|&name| has_clusters || ![CLUSTERS_FILE, CLUSTERS_PICTURE].contains(&name))
+        .collect()
+}
+
 /// `summary.json`, `percentiles.csv`, `latency.csv`, `timeseries.csv`, `devices.csv`, `clusters.csv` and `clusters.svg` if there is a
 /// fabric, and `scenario.toml` (the scenario itself): each file's name and text.
 pub fn result_files(scenario: &Scenario, outcome: &Outcome) -> Vec<(String, String)> {
-    let mut files = vec![
-        ("summary.json".into(), summary(outcome)),
-        ("percentiles.csv".into(), percentiles(outcome)),
-        ("latency.csv".into(), latency(outcome)),
-        ("timeseries.csv".into(), time_series(outcome)),
-        ("devices.csv".into(), devices(outcome)),
-    ];
-    if !outcome.clusters.is_empty() {
-        files.push(("clusters.csv".into(), clusters(outcome)));
-    }
-    if let Some(network) = &scenario.network {
-        let loads: Vec<f64> = outcome.clusters.iter().map(|row| row.bus_milli as f64 / 1000.0).collect();
-        files.push(("clusters.svg".into(), network.topology.to_svg(Some(&loads))));
-    }
-    files.push(("scenario.toml".into(), scenario.text.clone()));
-    files
+    let text = |name| match name {
+        SUMMARY => summary(outcome),
+        PERCENTILES_FILE => percentiles(outcome),
+        LATENCY => latency(outcome),
+        TIME_SERIES_FILE => time_series(outcome),
+        DEVICES_FILE => devices(outcome),
+        CLUSTERS_FILE => clusters(outcome),
+        CLUSTERS_PICTURE => picture(scenario, outcome),
+        _ => scenario.text.clone(),
+    };
+    result_names(scenario).into_iter().map(|name| (name.to_owned(), text(name))).collect()
 }
 
 #[derive(serde::Serialize)]
@@ -78,6 +95,12 @@ fn ratio(part: u64, whole: u64) -> String {
 /// Nanoseconds in the unit that `per` of them make, with three decimals.
 pub(crate) fn in_unit(ns: u64, per: u64) -> String {
     fixed(milli(ns, per))
+}
+
+/// The fabric, with the load of its clusters.
+fn picture(scenario: &Scenario, outcome: &Outcome) -> String {
+    let loads: Vec<f64> = outcome.clusters.iter().map(|row| row.bus_milli as f64 / 1000.0).collect();
+    scenario.network.as_ref().map_or_else(String::new, |network| network.topology.to_svg(Some(&loads)))
 }
 
 const CLUSTERS: &str =

@@ -1,9 +1,11 @@
 //! What is kept of a run: enough to see what came out, and to run it again.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::experiment::Provenance;
-use crate::files::result_files;
+use crate::files::{result_files, result_names};
 use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 use crate::sweep::identity;
@@ -20,14 +22,19 @@ struct About<'a> {
     seed: u64,
     version: &'a str,
     commit: &'a str,
+    /// Everything that the run leaves in its directory, by name.
+    files: Vec<String>,
 }
+
+/// The file that says what a run was; without it a directory is no run's, or one that was cut short.
+pub const RUN_FILE: &str = "run.json";
 
 /// Files of one run, and the directory that they belong into.
 #[derive(Clone, Debug)]
 pub struct KeptRun {
     /// `runs/NAME-seedN`, see [`KeptRun::new`] and [`KeptRun::of_scenario`].
     pub directory: String,
-    /// Each file's name and text; the last one is the scenario, which runs it again.
+    /// Each file's name and text; the last one is [`RUN_FILE`].
     pub files: Vec<(String, String)>,
 }
 
@@ -44,6 +51,18 @@ impl KeptRun {
         Self::at(&of_pair(scenario.name(), &outcome.array), scenario, which, outcome, from)
     }
 
+    /// Where a run of the array of that name would be kept, if it is of somebody's scenario.
+    pub fn directory_of(scenario: &Scenario, array: &str, seed: u64) -> String {
+        directory(&of_pair(scenario.name(), array), seed)
+    }
+
+    /// The names that a run of this scenario has in its directory: its files, and that of the trace that it plays, to which a link leads.
+    pub fn names(scenario: &Scenario) -> Vec<String> {
+        let trace = scenario.trace().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let results = result_names(scenario).into_iter().map(str::to_owned);
+        results.chain(trace).chain([RUN_FILE.to_owned()]).collect()
+    }
+
     fn at(name: &str, scenario: &Scenario, which: usize, outcome: &Outcome, from: &Provenance) -> Self {
         let about = About {
             schema: SCHEMA,
@@ -52,12 +71,17 @@ impl KeptRun {
             seed: outcome.seed,
             version: &from.version,
             commit: &from.commit,
+            files: Self::names(scenario),
         };
         let about = serde_json::to_string_pretty(&about).expect("it is a plain struct") + "\n";
         let results = result_files(&scenario.of_run(which, outcome.seed), outcome);
-        let files = std::iter::once(("run.json".to_owned(), about)).chain(results).collect();
-        Self { directory: format!("runs/{}-seed{}", name, outcome.seed), files }
+        let files = results.into_iter().chain([(RUN_FILE.to_owned(), about)]).collect();
+        Self { directory: directory(name, outcome.seed), files }
     }
+}
+
+fn directory(name: &str, seed: u64) -> String {
+    format!("runs/{name}-seed{seed}")
 }
 
 /// A name that every file system takes, no shell needs quoted and nobody hides.

@@ -61,9 +61,9 @@ pub use experiment::{
     Stage, Summary, Trial, Trialled, Unlike, Verdict, Was, Why, WrongScale, experiment, experiment_files, page,
     read_judgement, record, unlike_recorded,
 };
-pub use files::result_files;
+pub use files::{RESULT_FILES, result_files};
 pub use interval::{Interval, confidence};
-pub use kept::KeptRun;
+pub use kept::{KeptRun, RUN_FILE};
 pub use offer::offered;
 pub use outcome::{
     ClusterRow, DeviceSample, DeviceTotals, LatencyRow, Moves, OperationRow, Outcome, RoleRow, Sample, ratio,

@@ -616,6 +616,7 @@ impl Scenario {
         self.check_volumes()?;
         self.other_drives().map(drop)?;
         self.check_fabric()?;
+        self.spec.workload.as_ref().check().map_err(|why| self.wrong(&self.spec.workload, why))?;
         if self.spec.array.is_empty() {
             return Err(self.wrong(&self.spec.devices, "there is no [[array]]: describe at least one"));
         }

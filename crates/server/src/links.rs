@@ -39,6 +39,7 @@ pub(crate) fn links<'a>(
         devices: link.members,
         switch: 0,
         times: None,
+        declared_at: None,
     }));
     Ok(links)
 }
@@ -118,7 +119,7 @@ mod tests {
         let devices = [at("sda"), at("sdb")];
         let devices = [&*devices[0], &*devices[1]];
         let named = |given: [&str; 3]| {
-            let link = Link { name: "nic0".into(), devices: given.map(String::from).into(), switch: 0, times: None };
+            let link: Link = format!("nic0:{}", given.join(",")).parse().expect("a link");
             by_names_of(&devices, &link).devices
         };
         let (by_id, gone) = (at("by-id-x"), at("by-id-z"));

@@ -152,6 +152,7 @@ impl Array {
             devices: members.iter().map(|member| format!("d{member}")).collect(),
             switch: 0,
             times: None,
+            declared_at: None,
         });
         let rule = shape.autonomics.map(contention::rule);
         let autonomics = rule.map_or(Autonomics::Off, Autonomics::By);

@@ -8,16 +8,21 @@ use std::os::unix::fs::MetadataExt;
 
 /// Somebody who has claimed a file or device, as whoever opens it with [`crate::Access::Exclusive`] does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// The number of the process and its name, if the system tells.
-    pub process: Option<(u32, String)>,
+pub enum Holder {
+    /// A process, by its number and its name.
+    Process(u32, String),
+    /// Devices that lie on it, in words: of LVM, an md array, anything else that the system lists.
+    Devices(String),
+    /// A process of which the system does not tell.
+    Unknown,
 }
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.process {
-            Some((number, name)) => write!(f, "process {number} ({name})"),
-            None => f.write_str("another process"),
+        match self {
+            Self::Process(number, name) => write!(f, "process {number} ({name})"),
+            Self::Devices(names) => f.write_str(names),
+            Self::Unknown => f.write_str("another process"),
         }
     }
 }
@@ -35,17 +40,17 @@ pub(crate) fn holder_of(file: &File) -> Option<Holder> {
             let _ = lock(libc::LOCK_UN);
             None
         }
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Some(Holder { process: process_with(file) }),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Some(process_with(file).unwrap_or(Holder::Unknown)),
         Err(_) => None,
     }
 }
 
 /// The process that has locked a file, as the kernel lists it. It lists none of another container's.
-pub(crate) fn process_with(file: &File) -> Option<(u32, String)> {
+pub(crate) fn process_with(file: &File) -> Option<Holder> {
     let metadata = file.metadata().ok()?;
     let number = locker(&fs::read_to_string("/proc/locks").ok()?, metadata.dev(), metadata.ino())?;
     let name = fs::read_to_string(format!("/proc/{number}/comm")).ok()?;
-    Some((number, name.trim_end().to_owned()))
+    Some(Holder::Process(number, name.trim_end().to_owned()))
 }
 
 /// Who has a lock as ours are, in the words of `/proc/locks`: "1: FLOCK ADVISORY WRITE PROCESS MAJOR:MINOR:INODE FROM TO".

@@ -125,7 +125,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Refuses a file that another process works with.
 fn refuse_in_use(file: &File, patience: Duration) -> io::Result<()> {
     let begun = Instant::now();
-    let is_other = |holder: &Holder| holder.process.as_ref().is_none_or(|(number, _)| *number != std::process::id());
+    let is_other = |holder: &Holder| !matches!(holder, Holder::Process(number, _) if *number == std::process::id());
     while let Some(holder) = holder_of(file).filter(is_other) {
         if begun.elapsed() >= patience {
             let why = format!("in use by {holder}, a server of this array or of a copy of it: stop that first");

@@ -376,7 +376,7 @@ fn lock_error(path: &Path, locked: &Path, file: &File, identity: Identity, error
     match error.kind() {
         io::ErrorKind::WouldBlock => {
             let beneath = (locked != path).then(|| locked.to_owned());
-            let holder = process_with(file).map(|process| Holder { process: Some(process) });
+            let holder = process_with(file);
             OpenError::InUse { path: path.to_owned(), by: claimed_by(identity), beneath, holder }
         }
         _ => io_error(path, "lock it", error),
@@ -420,7 +420,10 @@ fn name_the_other(path: &Path, error: OpenError) -> OpenError {
     let look = |file: &File| identify(path, file, &file.metadata().ok()?).ok().and_then(claimed_by);
     let by = file.as_ref().and_then(look);
     let process = file.as_ref().and_then(process_with);
-    OpenError::InUse { path: given, by, beneath, holder: process.map(|process| Holder { process: Some(process) }) }
+    let number = fs::metadata(path).ok().filter(|found| found.file_type().is_block_device()).map(|found| found.rdev());
+    let devices = || Some(sysfs::users(number?)).filter(|devices| !devices.is_empty());
+    let holder = process.or_else(|| devices().map(|devices| Holder::Devices(devices.join(" and "))));
+    OpenError::InUse { path: given, by, beneath, holder }
 }
 
 /// Whether a file lies on one of the file systems that are known to do without waiting what is asked for without waiting.

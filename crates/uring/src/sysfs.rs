@@ -41,6 +41,41 @@ fn told(device: &Path) -> Capabilities {
     }
 }
 
+/// The devices that lie on the block device of this number or on one of its partitions, in words; none where sysfs says nothing.
+pub(crate) fn users(number: u64) -> Vec<String> {
+    let device = format!("/sys/dev/block/{}:{}", libc::major(number), libc::minor(number));
+    told_users(Path::new(&device))
+}
+
+/// The same, of the device with this directory.
+fn told_users(device: &Path) -> Vec<String> {
+    let entries = |path: &Path| -> Vec<PathBuf> {
+        let found = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut found: Vec<PathBuf> = found.collect();
+        found.sort();
+        found
+    };
+    let partitions = entries(device).into_iter().filter(|path| path.join("partition").is_file());
+    let holders = partitions.chain([device.to_owned()]).flat_map(|device| entries(&device.join("holders")));
+    let mut words: Vec<String> = holders.map(|holder| user(&holder)).collect();
+    words.dedup();
+    words
+}
+
+/// A device that lies on another one, in words.
+fn user(holder: &Path) -> String {
+    let name = holder.file_name().unwrap_or_default().to_string_lossy();
+    let text = |path: &str| fs::read_to_string(holder.join(path)).ok().map(|text| text.trim().to_owned());
+    match text("dm/name") {
+        Some(mapped) if text("dm/uuid").is_some_and(|uuid| uuid.starts_with("LVM-")) => {
+            format!("the logical volume {mapped} ({name})")
+        }
+        Some(mapped) => format!("the device-mapper device {mapped} ({name})"),
+        None if holder.join("md").is_dir() => format!("the md array {name}"),
+        None => format!("the device {name}"),
+    }
+}
+
 /// The directory of a device's request queue. A partition has it in the directory of its disk.
 struct Queue(PathBuf);
 
@@ -174,6 +209,32 @@ mod tests {
         for path in near {
             assert_eq!(told(&tree.0.join(path)).class, DeviceClass::Flash, "{path}");
         }
+    }
+
+    #[test]
+    fn devices_that_lie_on_a_disk_or_a_partition_are_named() {
+        let tree = Tree::new(
+            "users",
+            &[
+                ("sda/holders/dm-3/dm/name", "vg0-data"),
+                ("sda/holders/dm-3/dm/uuid", "LVM-abc"),
+                ("sdb/holders/dm-4/dm/name", "secret"),
+                ("sdb/holders/dm-4/dm/uuid", "CRYPT-LUKS2-abc"),
+                ("sdc/sdc1/partition", "1"),
+                ("sdc/sdc1/holders/md127/md/level", "raid1"),
+                ("sdc/sdc2/partition", "2"),
+                ("sdc/sdc2/holders/md127/md/level", "raid1"),
+                ("sdd/holders/bcache0/size", "1"),
+                ("sdd/holders/dm-5/dm/name", "snap"),
+                ("sde/queue/rotational", "0"),
+            ],
+        );
+        let users = |name: &str| told_users(&tree.0.join(name)).join("; ");
+        assert_eq!(users("sda"), "the logical volume vg0-data (dm-3)");
+        assert_eq!(users("sdb"), "the device-mapper device secret (dm-4)");
+        assert_eq!((users("sdc"), users("sdc/sdc1")), ("the md array md127".into(), "the md array md127".into()));
+        assert_eq!(users("sdd"), "the device bcache0; the device-mapper device snap (dm-5)");
+        assert_eq!((users("sde"), users("nothing")), (String::new(), String::new()));
     }
 
     #[test]

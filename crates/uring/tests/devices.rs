@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use cygnus_runtime::{Capabilities, DeviceClass, DeviceIx, IoErrorKind, Runtime};
-use cygnus_uring::{Access, Config, Device, OpenError, Reactor, allocate_file, block_on, create_file};
+use cygnus_uring::{Access, Config, Device, Holder, OpenError, Reactor, allocate_file, block_on, create_file};
 use support::{LoopDevice, TempPath};
 
 const MIB: u64 = 1 << 20;
@@ -28,7 +28,7 @@ fn a_file_is_exclusive_while_open() {
     let looked_at = Device::open(&path, Access::ReadOnly).unwrap();
     assert_eq!(looked_at.size(), MIB);
     // And tells who has it.
-    let (process, _) = looked_at.holder().unwrap().process.expect("the kernel lists our own locks");
+    let Some(Holder::Process(process, _)) = looked_at.holder() else { panic!("the kernel lists our own locks") };
     assert_eq!((process, first.holder()), (std::process::id(), None));
 
     let clone = first.clone();

@@ -175,11 +175,11 @@ impl<'a> Bench<'a> {
         let disks: Vec<DiskId> = (0..=MEMBERS).map(|n| self.plug_in(&world, n)).collect::<Result<_, _>>()?;
         let rt = world.blank_reactor(ReactorId(0), &disks, None);
         let result = Rc::new(RefCell::new(None));
-        let live = self.options.live.0;
+        let FailureOptions { live, drive_size, .. } = *self.options;
         let main = {
             let (world, rt, result) = (world.clone(), rt.clone(), result.clone());
             async move {
-                let ended = match Bed::make(world, rt, disks, live).await {
+                let ended = match Bed::make(world, rt, disks, live, drive_size).await {
                     Ok(bed) => body(bed).await,
                     Err(error) => Err(error),
                 };
@@ -201,7 +201,13 @@ impl<'a> Bench<'a> {
 }
 
 impl Bed {
-    async fn make(world: World, rt: Runtime, disks: Vec<DiskId>, live: u64) -> Result<Self, BenchError> {
+    async fn make(
+        world: World,
+        rt: Runtime,
+        disks: Vec<DiskId>,
+        live: ByteSize,
+        drive: ByteSize,
+    ) -> Result<Self, BenchError> {
         let devices = world.infos(&disks);
         let how = CreateOptions {
             segment: Some(ByteSize(1 << 20)),
@@ -210,7 +216,11 @@ impl Bed {
         create(&rt, &devices[..MEMBERS], &how).await?;
         let open = OpenOptions::new(Arc::new(Silent));
         let array = Array::open(&rt, &devices[..MEMBERS], &open).await?;
-        let size = live.min(array.status().usable.0) / PIECE * PIECE;
+        let most = ByteSize(array.status().usable.0 / PIECE * PIECE);
+        if live > most {
+            return Err(BenchError::TooMuch { live, drives: MEMBERS, drive, most });
+        }
+        let size = live.0 / PIECE * PIECE;
         let volume = array.create_volume("v", ByteSize(size), 0).await?;
         let piece = rt.alloc(PIECE as usize).full();
         piece.zero(0..piece.len());
@@ -245,5 +255,24 @@ fn row(name: String, job: &JobStatus, p99: Option<(f64, f64)>) -> JobRow {
         bytes_per_second: job.done as f64 / seconds.max(1e-9),
         clients_p99_us: p99.map(|(beside, _)| beside),
         idle_p99_us: p99.map(|(_, idle)| idle),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_data_than_fits_is_refused_with_the_most_that_does() {
+        let made = |live: ByteSize| {
+            let options = FailureOptions { live, ..FailureOptions::default() };
+            Bench::new(&options).and_then(|bench| bench.session(async |bed: Bed| Ok(bed.volume.size())))
+        };
+        let most = match made(ByteSize(64 << 30)) {
+            Err(BenchError::TooMuch { most, .. }) => most,
+            other => panic!("it is more than all drives hold: {:?}", other.map_err(|error| error.to_string())),
+        };
+        assert_eq!(made(most).map_err(|error| error.to_string()), Ok(most.0));
+        assert!(matches!(made(ByteSize(most.0 + PIECE)), Err(BenchError::TooMuch { .. })));
     }
 }

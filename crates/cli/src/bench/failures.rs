@@ -3,7 +3,7 @@
 use crate::args::bench::FailuresBenchArgs;
 use crate::failure::Failure;
 use crate::output::Output;
-use cygnus_bench::{FailureOptions, FailureReport, LEAST_LIVE, run_failures};
+use cygnus_bench::{BenchError, FailureOptions, FailureReport, LEAST_LIVE, run_failures};
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_control::show;
 use cygnus_control::table::{Align, Table};
@@ -25,7 +25,13 @@ pub fn run(args: &FailuresBenchArgs, output: Output) -> Result<(), Failure> {
         requests: args.requests,
         device: args.device_size.0,
     };
-    let report = run_failures(&options, |what| output.remark(&format!("{what} ..."))).map_err(Failure::of)?;
+    let report = run_failures(&options, |what| output.remark(&format!("{what} ...")));
+    let report = report.map_err(|error| match error {
+        BenchError::TooMuch { most, .. } => {
+            Failure::Usage(format!("--live: {error}; give --live {} or less, or larger --drive-size", most.0))
+        }
+        error => Failure::of(error),
+    })?;
     output.answer(&report, |paint| text(&report, paint))
 }
 

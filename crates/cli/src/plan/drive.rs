@@ -1,6 +1,6 @@
 //! The drives that a plan is made of: their figures, known or given, and how many of them an array can have.
 
-use super::room::Planned;
+use super::room::{Planned, Room};
 use crate::args::plan::PlanArgs;
 use crate::failure::Failure;
 use cygnus_engine::CreateOptions;
@@ -111,14 +111,7 @@ pub fn is_possible_width(width: u32) -> bool {
 }
 
 /// What a layout leaves to other arrays; nothing if one array takes all.
-fn beyond_one_array(spares: u32, width: u32, raw_bytes: f64) -> Option<String> {
-    if raw_bytes > MOST_BYTES {
-        return Some(format!(
-            "an array has at most {} in all, and this would be {}: make several of fewer or smaller drives",
-            super::units::size(MOST_BYTES),
-            super::units::size(raw_bytes)
-        ));
-    }
+fn beyond_one_array(spares: u32, width: u32) -> Option<String> {
     (spares >= width).then(|| {
         format!(
             "an array has at most {MAX_MEMBERS} drives in {MAX_GROUPS} R-groups: {spares} drives are left for another one"
@@ -130,11 +123,20 @@ fn beyond_one_array(spares: u32, width: u32, raw_bytes: f64) -> Option<String> {
 const MOST_BYTES: f64 = (1_u64 << 48) as f64;
 
 /// What is told of the room in an array that is made of such drives, as the arguments have it, and of what it leaves to others.
-pub fn room(args: &PlanArgs, preset: ArrayPreset, layout: Layout) -> Result<Vec<String>, Failure> {
+pub fn room(args: &PlanArgs, preset: ArrayPreset, layout: Layout) -> Result<Room, Failure> {
     let [data, parity] = [layout.data, layout.parity].map(|columns| columns as u8);
     let shape = CreateOptions::new("plan", preset, layout.groups as usize, data, parity);
     let drive = figures(args)?;
+    let beyond = beyond_one_array(layout.spares, layout.width());
     let raw = f64::from(layout.groups * layout.width()) * drive.capacity;
+    if raw > MOST_BYTES {
+        let why = format!(
+            "an array has at most {} in all, and this would be {}: make several of fewer or smaller drives",
+            super::units::size(MOST_BYTES),
+            super::units::size(raw)
+        );
+        return Ok(Room { impossible: Some(why), remarks: beyond.into_iter().collect() });
+    }
     let planned = Planned {
         made: CreateOptions { segment: args.segment.map(|size| size.0), ..shape },
         drive: ByteSize(drive.capacity as u64),
@@ -142,9 +144,9 @@ pub fn room(args: &PlanArgs, preset: ArrayPreset, layout: Layout) -> Result<Vec<
         // The paper's is of the paper's prototype.
         segment: (args.segment.is_none() && args.device != SWAN_PAPER_NAME).then_some(ByteSize(drive.segment as u64)),
     };
-    let beyond = beyond_one_array(layout.spares, layout.width(), raw);
-    let can_be_one = raw <= MOST_BYTES;
-    Ok(can_be_one.then(|| planned.remarks()).into_iter().flatten().chain(beyond).collect())
+    let mut room = planned.room();
+    room.remarks.extend(beyond);
+    Ok(room)
 }
 
 /// Refuses what no array can be.

@@ -1,9 +1,25 @@
 //! What volumes may take of the array that was planned: asked of the engine, which makes it without any drive.
 
 use super::units::size;
+use crate::exit::Exit;
+use crate::output::Output;
 use cygnus_engine::{ArrayError, CreateOptions, Offer};
 use cygnus_lab::offered;
 use cygnus_types::ByteSize;
+
+/// What is told of the room in an array that was planned.
+#[derive(Debug, Default)]
+pub struct Room {
+    /// Why no array can be what was planned.
+    pub impossible: Option<String>,
+    /// What else a reader of the plan should know.
+    pub remarks: Vec<String>,
+}
+
+/// Ends a plan of what no array can be with the answer no.
+pub fn cannot_be_built(why: &str, output: Output) -> Exit {
+    output.verdict(false, &format!("no array can be built like that: {why}"))
+}
 
 /// An array as it is planned.
 pub struct Planned {
@@ -19,11 +35,16 @@ pub struct Planned {
 
 impl Planned {
     /// What to make the array with if it is to be as full as that, and what is different from the plan in the array that is made.
-    pub fn remarks(&self) -> Vec<String> {
-        match self.offers(self.made.over_provision_permille) {
-            Ok(offer) => self.held_back(offer).into_iter().chain(self.other_segment(offer)).collect(),
-            Err(error) => vec![format!("no array can be made like that: {error}")],
-        }
+    pub fn room(&self) -> Room {
+        let offer = match self.offers(self.made.over_provision_permille) {
+            Ok(offer) => offer,
+            Err(error) => return Room { impossible: Some(error.to_string()), remarks: Vec::new() },
+        };
+        let (impossible, held_back) = match self.held_back(offer) {
+            Ok(advice) => (None, advice),
+            Err(why) => (Some(why), None),
+        };
+        Room { impossible, remarks: held_back.into_iter().chain(self.other_segment(offer)).collect() }
     }
 
     fn offers(&self, held_back_permille: u16) -> Result<Offer, ArrayError> {
@@ -41,24 +62,24 @@ impl Planned {
         self.percent(offer) >= 100.0 * self.utilisation
     }
 
-    /// The most that may be held back, in whole percent, if that is less than usual.
-    fn held_back(&self, usual: Offer) -> Option<String> {
+    /// The most that may be held back, in whole percent, if that is less than usual; or why nothing helps.
+    fn held_back(&self, usual: Offer) -> Result<Option<String>, String> {
         if self.is_enough(usual) {
-            return None;
+            return Ok(None);
         }
         let usual_percent = self.made.over_provision_permille / 10;
         let enough = |percent: &u16| self.offers(10 * percent).is_ok_and(|offer| self.is_enough(offer));
         let volumes = |offer: Offer| format!("volumes may take {:.0} % of this space", self.percent(offer).floor());
-        Some(match (0..usual_percent).rev().find(enough) {
-            Some(percent) => format!(
+        match (0..usual_percent).rev().find(enough) {
+            Some(percent) => Ok(Some(format!(
                 "an array holds {usual_percent} % back for cleaning if nobody says otherwise, and {}: make it with --over-provision {percent}%",
                 volumes(usual)
-            ),
+            ))),
             None => {
                 let most = self.offers(0).unwrap_or(usual);
-                format!("{} at most, however little is held back for cleaning: let it be less full", volumes(most))
+                Err(format!("{} at most, however little is held back for cleaning: let it be less full", volumes(most)))
             }
-        })
+        }
     }
 
     fn other_segment(&self, offer: Offer) -> Option<String> {
@@ -94,12 +115,14 @@ mod tests {
         for (preset, shape) in shapes.into_iter().chain([(Preset::Serial, (4, 1, 0)), (Preset::Serial, (8, 1, 1))]) {
             for percent in 50..=99 {
                 let plan = planned(preset, shape, percent);
-                let Some(remark) = plan.remarks().first().cloned() else { continue };
-                let Some(held_back) = advised(&remark) else {
-                    assert!(remark.contains("let it be less full"), "{remark}");
+                let room = plan.room();
+                if let Some(why) = room.impossible {
+                    assert!(why.contains("let it be less full") && room.remarks.is_empty(), "{why}");
                     assert!(!plan.is_enough(plan.offers(0).unwrap()), "{preset:?} {shape:?} {percent}");
                     continue;
-                };
+                }
+                let Some(remark) = room.remarks.first() else { continue };
+                let held_back = advised(remark).unwrap_or_else(|| panic!("{remark}"));
                 assert!(plan.is_enough(plan.offers(10 * held_back).unwrap()), "{preset:?} {shape:?} {percent}");
                 assert!(!plan.is_enough(plan.offers(10 * (held_back + 1)).unwrap()), "{preset:?} {shape:?} {percent}");
             }
@@ -108,18 +131,19 @@ mod tests {
 
     #[test]
     fn nothing_is_said_where_volumes_may_take_that_much_anyway() {
-        assert_eq!(planned(Preset::Swan, (3, 5, 1), 60).remarks(), Vec::<String>::new());
+        let Room { impossible, remarks } = planned(Preset::Swan, (3, 5, 1), 60).room();
+        assert!(impossible.is_none() && remarks.is_empty(), "{impossible:?} {remarks:?}");
     }
 
     #[test]
     fn segments_of_very_large_arrays_and_arrays_that_cannot_be_are_told() {
         let large = Planned { drive: ByteSize(7_680_000_000_000), ..planned(Preset::Swan, (3, 4, 1), 60) };
         assert_eq!(
-            large.remarks(),
+            large.room().remarks,
             ["such an array gets segments of 128 MiB on each drive if nobody says otherwise, not of 64 MiB"]
         );
         let made = CreateOptions { segment: Some(ByteSize(64 << 20)), ..large.made.clone() };
-        let remark = Planned { made, ..large }.remarks().concat();
-        assert!(remark.contains("no array can be made like that") && remark.contains("use at most 262144"), "{remark}");
+        let why = Planned { made, ..large }.room().impossible.expect("too many segments");
+        assert!(why.contains("use at most 262144"), "{why}");
     }
 }

@@ -1,8 +1,10 @@
 //! `cygnus plan --preset serial`: whether external collection keeps up.
 
 use super::drive::{Device, device, figures, groups_of, possible, room};
+use super::room::cannot_be_built;
 use super::units::{rate, terabytes};
 use crate::args::plan::PlanArgs;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 use cygnus_policy::Preset;
@@ -33,13 +35,16 @@ struct Plan {
     write_amplification: f64,
     usable_bytes: f64,
     raw_bytes: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    impossible: Option<String>,
     remarks: Vec<String>,
 }
 
 /// Carries out `cygnus plan` of a serial array.
-pub fn run(args: &PlanArgs, output: Output) -> Result<(), Failure> {
+pub fn run(args: &PlanArgs, output: Output) -> Result<Exit, Failure> {
     let plan = plan(args)?;
-    output.answer(&plan, |_| text(&plan))
+    output.answer(&plan, |_| text(&plan))?;
+    Ok(plan.impossible.map_or(Exit::Done, |why| cannot_be_built(&why, output)))
 }
 
 fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
@@ -82,6 +87,7 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
     let raw = f64::from(groups * width) * drive.capacity;
     let data_share = f64::from(data) / f64::from(width);
     let spares = args.devices.map_or(0, |devices| devices - groups * width);
+    let room = room(args, Preset::Serial, Layout { groups, data, parity: parity.into(), spares })?;
     Ok(Plan {
         preset: "serial",
         network_bytes_per_second: args.network.0,
@@ -100,10 +106,8 @@ fn plan(args: &PlanArgs) -> Result<Plan, Failure> {
         write_amplification: 1.0 / (1.0 - sustained.valid_share) / data_share,
         usable_bytes: raw * data_share * utilisation,
         raw_bytes: raw,
-        remarks: room(args, Preset::Serial, Layout { groups, data, parity: parity.into(), spares })?
-            .into_iter()
-            .chain(remarks(parity, sustained))
-            .collect(),
+        impossible: room.impossible,
+        remarks: room.remarks.into_iter().chain(remarks(parity, sustained)).collect(),
     })
 }
 

@@ -21,6 +21,8 @@ pub struct Link {
     pub switch: u32,
     /// What a page takes on the link and in a device, where that is known, as it is of modelled devices.
     pub times: Option<PageTimes>,
+    /// The file and line that declare it, for messages, if a file does.
+    pub declared_at: Option<String>,
 }
 
 /// A declaration of links that makes no sense.
@@ -69,6 +71,11 @@ pub enum LinkError {
 }
 
 impl Link {
+    /// Its name, and where it is declared, for messages.
+    pub(crate) fn told(&self) -> String {
+        self.declared_at.as_ref().map_or_else(|| self.name.clone(), |place| format!("{} ({place})", self.name))
+    }
+
     /// Whether these links make sense for an array of these devices, all of which are there: what opening such an array would say.
     ///
     /// # Errors
@@ -88,7 +95,7 @@ impl FromStr for Link {
         if devices.iter().any(String::is_empty) {
             return Err(LinkError::Empty(name.into()));
         }
-        Ok(Self { name: name.trim().into(), devices, switch: 0, times: None })
+        Ok(Self { name: name.trim().into(), devices, switch: 0, times: None, declared_at: None })
     }
 }
 
@@ -138,10 +145,10 @@ impl Links {
         let mut found = Self { clusters: Vec::new(), of_device: vec![None; numbers] };
         for link in links {
             if found.clusters.iter().any(|cluster| cluster.name == link.name) {
-                return Err(LinkError::Twice(link.name.clone()));
+                return Err(LinkError::Twice(link.told()));
             }
             if link.devices.is_empty() {
-                return Err(LinkError::Empty(link.name.clone()));
+                return Err(LinkError::Empty(link.told()));
             }
             let at = found.clusters.len();
             for name in &link.devices {
@@ -157,7 +164,7 @@ impl Links {
                     return Err(LinkError::Shared {
                         device: device.name.clone(),
                         first: name(first),
-                        second: link.name.clone(),
+                        second: link.told(),
                     });
                 }
                 found.put(at, link, device.ix);
@@ -204,10 +211,10 @@ fn device_called<'a>(name: &str, link: &Link, devices: &'a [DeviceInfo]) -> Resu
     let mut called = devices.iter().filter(|device| device.name.rsplit('/').next() == Some(name));
     match (called.next(), called.next()) {
         (Some(device), None) => Ok(device),
-        (Some(_), Some(_)) => Err(LinkError::Ambiguous { link: link.name.clone(), device: name.into() }),
+        (Some(_), Some(_)) => Err(LinkError::Ambiguous { link: link.told(), device: name.into() }),
         (None, _) => {
             let known: Vec<&str> = devices.iter().map(|device| &*device.name).collect();
-            Err(LinkError::NoDevice { link: link.name.clone(), device: name.into(), known: known.join(", ") })
+            Err(LinkError::NoDevice { link: link.told(), device: name.into(), known: known.join(", ") })
         }
     }
 }
@@ -264,5 +271,24 @@ mod tests {
         assert!(error(&["n:d"]).contains("several devices are called d"));
         assert!(error(&["n:a", "m:b,/dev/a"]).contains("/dev/a is named in link n and again in link m"));
         assert!(error(&["n:a,a"]).contains("/dev/a is named in link n and again in link n"));
+    }
+
+    #[test]
+    fn a_link_of_a_file_is_told_with_its_place() {
+        let error = |texts: [&str; 2], strangers| {
+            let at = |(line, text): (u32, &str)| Link {
+                declared_at: Some(format!("tank.toml:{line}")),
+                ..text.parse().expect("it is a link")
+            };
+            let links: Vec<Link> = (3..).zip(texts).map(at).collect();
+            let found = Links::resolve(&links, &devices(), strangers);
+            found.map_or_else(|error| error.to_string(), |(_, unknown)| unknown[0].to_string())
+        };
+        let refused = |texts| error(texts, Strangers::AreRefused);
+        assert!(refused(["n:a", "n:b"]).starts_with("link n (tank.toml:4) is declared twice"));
+        assert!(refused(["n:a", "m:a"]).contains("in link n and again in link m (tank.toml:4)"));
+        assert!(refused(["n:d", "m:a"]).starts_with("link n (tank.toml:3): several devices are called d"));
+        let left_out = error(["n:a", "m:b,z"], Strangers::AreLeftOut);
+        assert!(left_out.starts_with("link m (tank.toml:4): there is no member or spare z"), "{left_out}");
     }
 }

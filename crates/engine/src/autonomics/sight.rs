@@ -312,7 +312,8 @@ mod tests {
     fn marks() -> Marks {
         let device = |n| DeviceInfo { ix: DeviceIx(n), name: format!("d{n}"), size: 0, logical_block: 4096 };
         let times = Some(PageTimes { dma: Nanos(5_120), exe: Nanos::micros(75) });
-        let link = Link { name: "bus".into(), devices: vec!["d0".into(), "d1".into()], switch: 3, times };
+        let link =
+            Link { name: "bus".into(), devices: vec!["d0".into(), "d1".into()], switch: 3, times, declared_at: None };
         let (links, _) = Links::resolve(&[link], &[0, 1, 2].map(device), Strangers::AreRefused).unwrap();
         Marks::new(links, AutonomicsRule::for_blocks(1 << 30))
     }

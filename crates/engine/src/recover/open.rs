@@ -517,7 +517,7 @@ fn marks(assembly: &Assembly, options: &OpenOptions, policies: &Policies) -> Res
     let blocks = devices.iter().map(|device| device.size / BLOCK as u64).sum();
     let Some(rule) = options.autonomics.rule(policies.autonomics, blocks).filter(|_| !options.read_only) else {
         return match options.links.first().filter(|_| !options.read_only) {
-            Some(link) => Err(LinkError::Unused(link.name.clone()).into()),
+            Some(link) => Err(LinkError::Unused(link.told()).into()),
             None => Ok(None),
         };
     };

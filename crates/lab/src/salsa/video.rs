@@ -55,16 +55,16 @@ pub fn scenario(scale: Scale, hardware: &str, volume: &str, read: &str) -> Strin
     let place = |file: u64| file % PLACES * (size / PLACES) + file / PLACES * FILE;
     let prepare = (0..PLACES).map(|at| {
         let each = ACTIVE.div_ceil(PLACES) * FILE;
-        job("prepare", place(at), &format!("block-size = \"1MiB\"\nbytes = \"{each}MiB\"\n"))
+        job(&format!("prepare {at}"), place(at), &format!("block-size = \"1MiB\"\nbytes = \"{each}MiB\"\n"))
     });
     let readers = (0..READERS).map(|reader| {
         let rest = format!("read = 100\nblock-size = \"{read}\"\nsize = \"{FILE}MiB\"\nafter = \"{PREPARING}s\"\n");
-        job("readers", place(reader % ACTIVE), &rest)
+        job(&format!("reader {reader}"), place(reader % ACTIVE), &rest)
     });
     let new_files = (0..PLACES).map(|at| {
         let rate = 1.0 / PLACES as f64;
         let rest = format!("block-size = \"{FILE}MiB\"\nrate = {{ iops = {rate} }}\nafter = \"{}s\"\n", PREPARING + at);
-        job("new files", place(ACTIVE.next_multiple_of(PLACES) + at), &rest)
+        job(&format!("new files {at}"), place(ACTIVE.next_multiple_of(PLACES) + at), &rest)
     });
     let jobs: String = prepare.chain(readers).chain(new_files).collect();
     format!(

@@ -105,6 +105,10 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         ("scenario = \"base\"\n[grid]\nvolume.size = [\"1GiB\", \"1XB\"]\n", "sweep.toml:3:8: volume.size = \"1XB\": "),
         (
+            "scenario = \"base\"\n[grid]\nworkload.fio.0.depth = [1, 0]\n",
+            "sweep.toml:3:16: workload.fio.0.depth = 0: workload \"job0\": clients and depth are at least 1",
+        ),
+        (
             "scenario = \"base\"\n[grid]\narray.raid6.drives = [5]\n",
             "sweep.toml:3:13: there is no array.raid6; there are 0 (or raid0), 1 (or raid5)",
         ),

@@ -134,8 +134,13 @@ impl Job {
         start..self.size.map_or(volume_size.max(start), |size| start.saturating_add(size.0))
     }
 
-    /// Finds what contradicts itself before anything runs.
-    fn check(&self, name: &str, volume_size: u64) -> Result<(), WorkloadError> {
+    /// What reports call the job of that number.
+    pub(crate) fn name(&self, number: usize) -> String {
+        self.name.clone().unwrap_or_else(|| format!("job{number}"))
+    }
+
+    /// Finds what contradicts itself on a volume of any size.
+    fn check(&self, name: &str) -> Result<(), WorkloadError> {
         let wrong = |what: String| Err(WorkloadError::setting(name, what));
         let sizes = &self.block_size.0;
         if sizes.is_empty() || sizes.iter().all(|&(_, weight)| weight == 0) {
@@ -181,6 +186,11 @@ impl Job {
         if self.duration.is_some_and(|duration| duration <= self.ramp) {
             return wrong("duration: must be longer than ramp, which is part of it".into());
         }
+        Ok(())
+    }
+
+    /// Finds what does not fit into a volume.
+    fn check_fit(&self, name: &str, volume_size: u64) -> Result<(), WorkloadError> {
         let footprint = self.footprint(volume_size);
         if footprint.end > volume_size || footprint.start == volume_size {
             let needs = ByteSize(footprint.end.max(footprint.start.saturating_add(self.longest())));
@@ -188,21 +198,25 @@ impl Job {
         }
         if footprint.end - footprint.start < self.longest() {
             let bytes = ByteSize(footprint.end - footprint.start);
-            return wrong(format!(
-                "size: a footprint of {bytes} cannot hold a request of {}",
-                ByteSize(self.longest())
-            ));
+            let what = format!("size: a footprint of {bytes} cannot hold a request of {}", ByteSize(self.longest()));
+            return Err(WorkloadError::setting(name, what));
         }
         Ok(())
     }
+}
+
+/// Finds jobs that contradict themselves.
+pub(crate) fn check(jobs: &[Job]) -> Result<(), WorkloadError> {
+    jobs.iter().enumerate().try_for_each(|(n, job)| job.check(&job.name(n)))
 }
 
 /// The clients of all jobs.
 pub(crate) fn build(jobs: &[Job], volume_size: u64, seeds: &mut Rng) -> Result<Vec<Box<dyn Source>>, WorkloadError> {
     let mut sources: Vec<Box<dyn Source>> = Vec::new();
     for (index, job) in jobs.iter().enumerate() {
-        let name = job.name.clone().unwrap_or_else(|| format!("job{index}"));
-        job.check(&name, volume_size)?;
+        let name = job.name(index);
+        job.check(&name)?;
+        job.check_fit(&name, volume_size)?;
         // The clients of a job share its hot places: the seed of where they are belongs to the job.
         let places = seeds.fork();
         for _ in 0..job.clients {

@@ -216,7 +216,8 @@ impl Ycsb {
         }
     }
 
-    fn name(&self) -> String {
+    /// What reports call it.
+    pub(crate) fn name(&self) -> String {
         self.name.clone().unwrap_or_else(|| format!("ycsb-{}", self.workload.letter()))
     }
 
@@ -231,8 +232,12 @@ impl Ycsb {
         }
     }
 
-    /// What is wrong with the numbers by themselves.
-    fn check(&self) -> Result<(), StoreError> {
+    /// Finds what contradicts itself on a volume of any size.
+    pub(crate) fn check(&self) -> Result<(), WorkloadError> {
+        self.check_numbers().map_err(|error| WorkloadError::setting(&self.name(), error.to_string()))
+    }
+
+    fn check_numbers(&self) -> Result<(), StoreError> {
         let between = |key, Size(size): Size, low: u64, high: u64| match (low..=high).contains(&size) {
             true => Ok(()),
             false => Err(StoreError::Size { key, low: ByteSize(low), high: ByteSize(high), is: ByteSize(size) }),
@@ -281,7 +286,7 @@ impl Ycsb {
     fn settings(&self, volume_size: u64) -> Result<Settings, WorkloadError> {
         let name = self.name();
         let wrong = |what: String| WorkloadError::setting(&name, what);
-        self.check().map_err(|error| wrong(error.to_string()))?;
+        self.check()?;
         let Size(start) = self.offset;
         let size = self.size.map_or(volume_size.saturating_sub(start), |size| size.0);
         let end = start.saturating_add(size);

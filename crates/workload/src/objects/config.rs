@@ -86,8 +86,8 @@ mod defaults {
 }
 
 impl Objects {
-    /// Finds what contradicts itself before anything runs.
-    pub(super) fn check(&self) -> Result<(), WorkloadError> {
+    /// Finds what contradicts itself on a volume of any size.
+    pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         let wrong = |what: String| Err(WorkloadError::setting("objects", what));
         let sizes = [("size", self.size), ("read-size", self.read_size), ("log", self.log), ("record", self.record)];
         for (key, Size(bytes)) in sizes {

@@ -55,14 +55,10 @@ impl SynthConfig {
         }
     }
 
-    pub(crate) fn build(&self, volume_size: u64, mut rng: Rng) -> Result<Box<dyn Source>, WorkloadError> {
+    /// Finds what contradicts itself on a volume of any size.
+    pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         let wrong = |what: String| WorkloadError::setting(&self.preset, what);
-        let preset = Preset::find(&self.preset).map_err(|error| wrong(error.to_string()))?;
-        let size = self.size.map_or(volume_size, |size| size.0);
-        if size > volume_size || size < SMALLEST {
-            let (name, needs) = (preset.full_name(), ByteSize(size.max(SMALLEST)));
-            return Err(WorkloadError::Volume { name, needs, volume: ByteSize(volume_size) });
-        }
+        self.found()?;
         self.rate.map_or(Ok(()), |rate| rate.check()).map_err(|error| wrong(error.to_string()))?;
         if self.depth == Some(0) {
             return Err(wrong("depth is at least 1".into()));
@@ -72,6 +68,22 @@ impl SynthConfig {
         }
         if self.duration.is_some_and(|duration| duration <= self.ramp) {
             return Err(wrong("duration: must be longer than ramp, which is part of it".into()));
+        }
+        Ok(())
+    }
+
+    /// The preset of that name.
+    fn found(&self) -> Result<&'static Preset, WorkloadError> {
+        Preset::find(&self.preset).map_err(|error| WorkloadError::setting(&self.preset, error.to_string()))
+    }
+
+    pub(crate) fn build(&self, volume_size: u64, mut rng: Rng) -> Result<Box<dyn Source>, WorkloadError> {
+        self.check()?;
+        let preset = self.found()?;
+        let size = self.size.map_or(volume_size, |size| size.0);
+        if size > volume_size || size < SMALLEST {
+            let (name, needs) = (preset.full_name(), ByteSize(size.max(SMALLEST)));
+            return Err(WorkloadError::Volume { name, needs, volume: ByteSize(volume_size) });
         }
         Ok(Box::new(Synth {
             places: Places::new(preset, size, &mut rng),

@@ -104,13 +104,9 @@ impl ReplayConfig {
         }
     }
 
-    /// Reads the whole trace, so that whatever is wrong with it shows before anything runs.
-    ///
-    /// # Errors
-    /// When the trace cannot be read, settings make no sense, or it does not fit into a volume of that size.
-    pub fn build(&self, volume_size: u64) -> Result<Box<dyn Source>, WorkloadError> {
-        let name = self.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let wrong = |what: &str| Err(WorkloadError::setting(&name, what));
+    /// Finds numbers that make no sense, whatever the volume and the trace.
+    pub(crate) fn check(&self) -> Result<(), WorkloadError> {
+        let wrong = |what: &str| Err(WorkloadError::setting(&self.name(), what));
         if !(self.speed > 0.0 && self.speed.is_finite()) {
             return wrong("speed: a factor above 0; 2 is twice as fast");
         }
@@ -126,11 +122,21 @@ impl ReplayConfig {
         if self.duration.is_some_and(|duration| duration <= self.ramp) {
             return wrong("duration: must be longer than ramp, which is part of it");
         }
+        Ok(())
+    }
+
+    /// Reads the whole trace, so that whatever is wrong with it shows before anything runs.
+    ///
+    /// # Errors
+    /// When the trace cannot be read, settings make no sense, or it does not fit into a volume of that size.
+    pub fn build(&self, volume_size: u64) -> Result<Box<dyn Source>, WorkloadError> {
+        self.check()?;
+        let name = self.name();
         if volume_size < SECTOR {
             return Err(WorkloadError::Volume { name, needs: ByteSize(SECTOR), volume: ByteSize(volume_size) });
         }
         if self.format.is_some() && self.columns.is_some() {
-            return wrong("a trace has a format or columns, not both");
+            return Err(WorkloadError::setting(&name, "a trace has a format or columns, not both"));
         }
         let (mut records, found) = self.load()?;
         let extents = Extents::of(&records);
@@ -145,6 +151,11 @@ impl ReplayConfig {
         }
         let labels = labels(&records);
         Ok(Box::new(Replay { name, config: self.clone(), records, labels, next: 0, round: 0, volume_size, remarks }))
+    }
+
+    /// What reports call it.
+    fn name(&self) -> String {
+        self.path().file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// What errors call it.
