@@ -4,6 +4,7 @@ use super::findings::{About, Experiment, Findings, Trial, Trialled};
 use super::mechanism::Mechanism;
 use super::scale::{Scale, Scales};
 use crate::error::ScenarioError;
+use crate::scenario::Scenario;
 
 /// An experiment with a [`Mechanism`] in all modelled drives of flash. It is judged by the same published lines, but no cause of a
 /// difference is tried, as causes are about the drives as they are.
@@ -13,7 +14,7 @@ pub struct WithMechanism {
 }
 
 /// Why an experiment cannot be run with a mechanism.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unfit {
     /// It is computed.
     #[error("{0} runs nothing: it has no drives that a mechanism could be switched on in")]
@@ -25,10 +26,15 @@ pub enum Unfit {
     #[error("{0} switches each mechanism on by itself: run it without one")]
     OfMechanisms(&'static str),
     /// Its drives cannot do it.
-    #[error("{id} cannot be run with the mechanism {mechanism}: {}", error.message)]
+    #[error(
+        "{id}, {divisor} times smaller than the paper's, cannot be run with the mechanism {mechanism}: {}; give a smaller --scale",
+        error.message
+    )]
     Drives {
         /// Which.
         id: &'static str,
+        /// How many times smaller.
+        divisor: f64,
         /// Which one its drives cannot have.
         mechanism: &'static str,
         /// Why.
@@ -48,10 +54,11 @@ impl WithMechanism {
         }
         let mut is_anywhere = None;
         for scale in std::iter::once(scales.first).chain(scales.second) {
+            let scale = of.scale(scale);
             for trial in of.setup(scale) {
-                let with = mechanism.switched_on(id, &trial.scenario, of.scale(scale));
-                let with = with.map_err(|error| Unfit::Drives { id, mechanism: mechanism.name(), error })?;
-                is_anywhere = Some(is_anywhere.unwrap_or(false) || with.is_some());
+                let with = with(id, mechanism, &trial, scale);
+                let unfit = |error| Unfit::Drives { id, divisor: scale.divisor(), mechanism: mechanism.name(), error };
+                is_anywhere = Some(is_anywhere.unwrap_or(false) | with.map_err(unfit)?.is_some());
             }
         }
         match is_anywhere {
@@ -60,6 +67,12 @@ impl WithMechanism {
             Some(true) => Ok(Self { of, mechanism }),
         }
     }
+}
+
+/// The scenario of a trial with a mechanism, one that can be run; nothing if it has no drives for it.
+fn with(id: &str, mechanism: Mechanism, trial: &Trial, scale: Scale) -> Result<Option<String>, ScenarioError> {
+    let with = mechanism.switched_on(id, &trial.scenario, scale)?;
+    with.map(|text| Scenario::parse(id, &text).map(|scenario| scenario.text)).transpose()
 }
 
 impl Experiment for WithMechanism {
@@ -86,7 +99,7 @@ impl Experiment for WithMechanism {
     fn setup(&self, scale: Scale) -> Vec<Trial> {
         let switched_on = |trial: Trial| {
             let scenario = self.mechanism.switched_on(self.about().id, &trial.scenario, self.scale(scale));
-            let scenario = scenario.expect("it was tried").unwrap_or(trial.scenario);
+            let scenario = scenario.ok().flatten().unwrap_or(trial.scenario);
             Trial { scenario, ..trial }
         };
         self.of.setup(scale).into_iter().map(switched_on).collect()
@@ -127,10 +140,9 @@ mod tests {
         let itself = "beyond/mechanisms switches each mechanism on by itself: run it without one";
         assert_eq!(why("beyond/mechanisms", Mechanism::BURSTS), itself);
         let small = why("triple-a/fig1", Mechanism::UNEQUAL);
-        assert!(
-            small.starts_with("triple-a/fig1 cannot be run with the mechanism unequal: of unequal drives"),
-            "{small}"
-        );
+        let begin =
+            "triple-a/fig1, 512 times smaller than the paper's, cannot be run with the mechanism unequal: of unequal";
+        assert!(small.starts_with(begin) && small.ends_with("; give a smaller --scale"), "{small}");
     }
 
     #[test]
