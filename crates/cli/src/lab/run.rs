@@ -123,7 +123,9 @@ impl Answer {
         let nothing = Summary::default();
         let mut out = match self.mechanism {
             Some(mechanism) => {
-                format!("With the mechanism {mechanism} in all drives of flash: no verdict of that is recorded.\n")
+                format!(
+                    "With the mechanism {mechanism} in all modelled drives of flash: held against no recorded verdict.\n"
+                )
             }
             None => String::new(),
         };

@@ -112,7 +112,8 @@ impl Experiment for WithMechanism {
             chart.title = self.mechanism.titled(&chart.title);
         }
         found.notes.push(format!(
-            "{}: that is the mechanism {}, which the drives of this experiment do not have by themselves. The verdict is held against none that was recorded, and no supposed cause was tried.",
+            "{}: that is the mechanism {}, which the drives of this experiment do not have by themselves. The verdict is held \
+             against none that was recorded, and no supposed cause was tried.",
             self.mechanism.about(),
             self.mechanism.name()
         ));
