@@ -96,6 +96,26 @@ fn a_run_of_a_figure_can_be_run_again() {
 }
 
 #[test]
+fn a_figure_with_a_mechanism_lies_beside_the_one_without() {
+    let scratch = Scratch::new("runs-mechanism");
+    let dir = scratch.path();
+    let command = ["lab", "run", "serial/fig7", "--scale", "96", "--seeds", "1", "--mechanism", "spare-7.4", "--json"];
+    let output = cygnus(dir, &[command.as_slice(), &["--out", "figures"]].concat());
+    assert!(output.status.success(), "whatever the verdict is: {}", String::from_utf8_lossy(&output.stderr));
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["mechanism"], &answer["verdicts"][0]["mechanism"]), (&"spare-7.4".into(), &"spare-7.4".into()));
+    let below = dir.join("figures/with-spare-7.4");
+    assert!(below.join("serial/fig7/verdict.json").exists() && !dir.join("figures/serial").exists());
+    assert!(fs::read_to_string(below.join("verdicts.txt")).unwrap().starts_with("serial/fig7 with spare-7.4: "));
+    let again = runs(&below);
+    assert!(!again.is_empty() && again.iter().all(|run| run.ends_with("-spare-7.4-seed1")), "{again:?}");
+    same_again(dir, "figures/with-spare-7.4", &again[0]);
+    ran(dir, &["lab", "report", "--out", "figures/with-spare-7.4"]);
+    let page = fs::read_to_string(below.join("report.html")).unwrap();
+    assert!(page.contains("(mechanism: spare 7.4 %)"), "{page}");
+}
+
+#[test]
 fn a_run_with_a_trace_can_be_run_again_from_elsewhere() {
     let scratch = Scratch::new("runs-trace");
     let dir = scratch.path();

@@ -57,9 +57,9 @@ pub use error::{LabError, ScenarioError};
 pub use examples::{EXAMPLES, Example};
 pub use experiment::{
     About, Again, Bound, Causal, Change, Check, Drawn, Dropped, EXPERIMENTS, Experiment, Findings, Gap, Judgement,
-    Kind, Laboratory, Line as PublishedLine, Measured, Number, Provenance, Published, Read, Ruling, Run, Scale, Scales,
-    Stage, Summary, Trial, Trialled, Unlike, Verdict, Was, Why, WrongScale, experiment, experiment_files, page,
-    read_judgement, record, unlike_recorded,
+    Kind, Laboratory, Line as PublishedLine, Measured, Mechanism, NoMechanism, Number, Provenance, Published, Read,
+    Ruling, Run, Scale, Scales, Stage, Summary, Trial, Trialled, Unfit, Unlike, Verdict, Was, Why, WithMechanism,
+    WrongScale, experiment, experiment_files, page, read_judgement, record, unlike_recorded,
 };
 pub use files::{RESULT_FILES, result_files};
 pub use interval::{Interval, confidence};

@@ -728,6 +728,15 @@ impl Scenario {
         parts.map(|part| Ok((part.as_ref(), drive(part)?))).collect()
     }
 
+    /// Names of the sections that describe modelled drives of flash.
+    pub(crate) fn flash_sections(&self) -> Vec<&'static str> {
+        let Spec { devices, disks, smr, nvm, .. } = &self.spec;
+        let parts =
+            [("devices", Some(devices)), ("disks", disks.as_ref()), ("smr", smr.as_ref()), ("nvm", nvm.as_ref())];
+        let is_flash = |part: &Spanned<DevicesSection>| part.as_ref().drive().is_ok_and(|drive| drive.is_flash());
+        parts.into_iter().filter(|(_, part)| part.is_some_and(is_flash)).map(|(name, _)| name).collect()
+    }
+
     /// The section that describes a device of an array.
     pub(crate) fn devices_of(&self, array: &ArraySection, device: usize) -> &DevicesSection {
         let part = match array.medium_of(device) {

@@ -1,8 +1,9 @@
 //! `cygnus lab`
 
 use super::values::MAX_SEED;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use cygnus_lab::PictureFormat;
+use cygnus_lab::{Mechanism, PictureFormat};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -103,6 +104,11 @@ pub struct RunArgs {
     /// where a scale changes nothing, or where drives of two sizes are run as it is.
     #[arg(long)]
     pub second_scale: bool,
+    /// Let all modelled drives of flash do one thing that their preset does not have
+    ///
+    /// The verdict of such a run is held against none that was recorded, and no supposed cause is tried. Its results are in DIR/with-NAME.
+    #[arg(long, value_name = "NAME", value_parser = mechanisms(), conflicts_with = "all")]
+    pub mechanism: Option<Mechanism>,
     /// The first seed; a seed decides all random choices of a run
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     pub seed: u64,
@@ -120,6 +126,11 @@ pub struct RunArgs {
     /// Run this many arrays side by side; changes nothing but how long it takes [default: one for each processor core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+fn mechanisms() -> impl TypedValueParser<Value = Mechanism> {
+    let value = |mechanism: Mechanism| PossibleValue::new(mechanism.name()).help(mechanism.about());
+    PossibleValuesParser::new(Mechanism::ALL.map(value)).try_map(|name| name.parse())
 }
 
 /// What charts are drawn as.

@@ -100,6 +100,7 @@ mod tests {
         Judgement {
             schema: 4,
             id: id.into(),
+            mechanism: None,
             title: String::new(),
             published: String::new(),
             scale: 1.0,

@@ -12,8 +12,8 @@ use crate::output::{Output, print};
 use crate::progress::Runs;
 use cygnus_control::paint::{Paint, Tone};
 use cygnus_lab::{
-    About, Causal, Check, EXPERIMENTS, Experiment, Interval, Judgement, Laboratory, Read, Ruling, Run, Scale, Scales,
-    Summary, Unlike, Verdict, Why, experiment, experiment_files, record, unlike_recorded,
+    About, Causal, Check, EXPERIMENTS, Experiment, Interval, Judgement, Laboratory, Mechanism, Read, Ruling, Run,
+    Scale, Scales, Summary, Unlike, Verdict, Why, WithMechanism, experiment, experiment_files, record, unlike_recorded,
 };
 use serde::Serialize;
 use std::fmt::Write;
@@ -22,20 +22,31 @@ use std::num::NonZeroU32;
 /// What `lab run` answers.
 #[derive(Debug, Serialize)]
 struct Answer {
+    /// What was switched on in all modelled drives of flash.
+    mechanism: Option<&'static str>,
     /// Of published figures.
     summary: Summary,
     /// Of what holds a paper's claims against other drives and places.
     beyond: Summary,
-    /// Ids of those whose verdict is not the recorded one.
+    /// Ids of those whose verdict is not the recorded one; of runs with a mechanism none is recorded.
     unlike_recorded: Vec<String>,
     verdicts: Vec<Judgement>,
 }
 
 /// An experiment, how large it is to be, and how often it is run.
 struct Chosen {
-    experiment: &'static dyn Experiment,
+    of: &'static dyn Experiment,
+    /// The same with the mechanism that is to be switched on.
+    with: Option<WithMechanism>,
     scales: Scales,
     seeds: u32,
+}
+
+impl Chosen {
+    /// What is to be run.
+    fn experiment(&self) -> &dyn Experiment {
+        self.with.as_ref().map_or(self.of, |with| with as &dyn Experiment)
+    }
 }
 
 /// Name of the file with a line for each verdict, in the form in which they are recorded.
@@ -45,8 +56,12 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
     let chosen = chosen(args)?;
     let pictures = Pictures::new(&args.charts)?;
     let from = kept::provenance();
+    let out = match args.mechanism {
+        Some(mechanism) => args.out.join(format!("with-{mechanism}")),
+        None => args.out.clone(),
+    };
     let mut laboratory = Laboratory::default();
-    let ask = |one: &Chosen| laboratory.ask(one.experiment, one.scales, args.seed, one.seeds);
+    let ask = |one: &Chosen| laboratory.ask(one.experiment(), one.scales, args.seed, one.seeds);
     let runs: Vec<(usize, Run)> = chosen.iter().flat_map(ask).collect();
     let bar = Runs::new(output, runs.len());
     let mut judgements: Vec<Judgement> = Vec::new();
@@ -58,9 +73,9 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
         loop {
             // In the order of the experiments, whichever run ends first.
             while let Some(one) = chosen.get(judgements.len()) {
-                let judged = laboratory.judge(one.experiment, one.scales, args.seed, one.seeds);
+                let judged = laboratory.judge(one.experiment(), one.scales, args.seed, one.seeds);
                 let Some((judgement, charts)) = judged else { break };
-                let dir = args.out.join(&judgement.id);
+                let dir = out.join(&judgement.id);
                 outfile::write_all(&dir, &experiment_files(&judgement, &charts))?;
                 pictures.leave(&dir, &charts)?;
                 if !output.json() {
@@ -72,12 +87,12 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
             let Ok((number, outcome)) = outcomes.recv() else { return Ok(()) };
             let outcome = outcome.map_err(failure)?;
             let run = &runs.iter().find(|(asked, _)| *asked == number).expect("it was asked for").1;
-            kept::leave(&args.out, &run.kept(&outcome, &from).map_err(failure)?, None)?;
+            kept::leave(&out, &run.kept(&outcome, &from).map_err(failure)?, None)?;
             laboratory.learn(number, outcome);
         }
     })?;
     drop(bar);
-    outfile::write(&args.out.join(VERDICTS), judgements.iter().map(record).collect::<String>())?;
+    outfile::write(&out.join(VERDICTS), judgements.iter().map(record).collect::<String>())?;
     let unlike: Vec<(&Judgement, Vec<Unlike>)> = judgements
         .iter()
         .map(|judgement| (judgement, unlike_recorded(judgement)))
@@ -88,6 +103,7 @@ pub(super) fn run(args: &RunArgs, output: Output) -> Result<Exit, Failure> {
     let complaint = format!("not the recorded verdict: {complaint}");
     let good = unlike.is_empty();
     let answer = Answer {
+        mechanism: args.mechanism.map(Mechanism::name),
         summary: summary(&judgements, true),
         beyond: summary(&judgements, false),
         unlike_recorded: unlike.iter().map(|(judgement, _)| judgement.id.clone()).collect(),
@@ -105,7 +121,14 @@ fn summary(judgements: &[Judgement], figures: bool) -> Summary {
 impl Answer {
     fn text(&self) -> String {
         let nothing = Summary::default();
-        let mut out = String::new();
+        let mut out = match self.mechanism {
+            Some(mechanism) => {
+                format!(
+                    "With the mechanism {mechanism} in all modelled drives of flash: held against no recorded verdict.\n"
+                )
+            }
+            None => String::new(),
+        };
         for (what, summary) in [("Published figures", self.summary), ("Claims on other drives and places", self.beyond)]
         {
             if summary != nothing {
@@ -127,13 +150,16 @@ fn chosen(args: &RunArgs) -> Result<Vec<Chosen>, Failure> {
         let first = scale.unwrap_or_else(|| own(experiment.about()));
         let second = if args.second_scale { experiment.second_scale(first) } else { None };
         let seeds = args.seeds.map_or(experiment.about().seeds, NonZeroU32::get);
-        Chosen { experiment, scales: Scales { first, second }, seeds }
+        let scales = Scales { first, second };
+        let with = |mechanism| WithMechanism::new(experiment, mechanism, scales);
+        let with = args.mechanism.map(with).transpose().map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(Chosen { of: experiment, with, scales, seeds })
     };
     let experiments = match args.all {
         true => EXPERIMENTS.to_vec(),
         false => named(&args.experiments)?,
     };
-    Ok(experiments.into_iter().map(at_scale).collect())
+    experiments.into_iter().map(at_scale).collect()
 }
 
 /// The experiments of these names, each once however often it is named.

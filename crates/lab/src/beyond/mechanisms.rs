@@ -1,7 +1,9 @@
 //! What each thing that drives do and the preset's does not, by itself, makes of SWAN's comparison with one log.
 
+use std::iter::once;
+
 use crate::chart::{Axis, Bars, Chart, Panel, Scheme};
-use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::experiment::{About, Experiment, Findings, Mechanism, Scale, Trial, Trialled};
 use crate::outcome::LatencyRow;
 use crate::series::NOTHING;
 use crate::swan::common::{
@@ -11,25 +13,12 @@ use crate::swan::common::{
 /// See the module's text.
 pub struct Mechanisms;
 
-/// What drives do, and how the `[devices]` section of a scenario says it. `{hour}` is what an hour of the field takes.
-const MECHANISMS: [(&str, &str); 8] = [
-    ("as the preset", ""),
-    ("bursts", "override.ssd.gc.bursts = { idle = \"100ms\", together = false }\n"),
-    ("spare 14.5 %", "override.ssd.spare = 0.145\n"),
-    ("spare 7.4 %", "override.ssd.spare = 0.074\n"),
-    ("trims ignored", "override.ssd.ignores_trims = true\n"),
-    ("slow phases", "unequal = { slow-hour = \"{hour}\" }\n"),
-    ("unequal", "unequal = { speed = \"10%\", spare = \"20%\", age = \"20%\" }\n"),
-    (
-        "all",
-        "override.ssd.gc.bursts = { idle = \"100ms\", together = false }\noverride.ssd.spare = 0.145\n\
-         override.ssd.ignores_trims = true\n\
-         unequal = { speed = \"10%\", spare = \"20%\", age = \"20%\", slow-hour = \"{hour}\" }\n",
-    ),
-];
-
-/// An hour of the field: a run of two hours has some seven hundred, in which six slow ones of a drive are to be expected.
-const HOUR: f64 = 10.0;
+/// What drives do: nothing beyond their preset, each mechanism alone, and all of them but the smallest spare, since a drive has one.
+fn cases() -> Vec<(&'static str, Vec<Mechanism>)> {
+    let alone = Mechanism::ALL.map(|mechanism| (mechanism.label(), vec![mechanism]));
+    let all = Mechanism::ALL.into_iter().filter(|mechanism| *mechanism != Mechanism::SPARE_7_4).collect();
+    once(("as the preset", Vec::new())).chain(alone).chain(once(("all", all))).collect()
+}
 
 /// Half of what a front-end of two drives takes, in requests of 8 KiB.
 const PACED_WRITES: u32 = 48_800;
@@ -59,14 +48,18 @@ impl Experiment for Mechanisms {
         }
     }
 
+    fn is_about_mechanisms(&self) -> bool {
+        true
+    }
+
     fn setup(&self, scale: Scale) -> Vec<Trial> {
-        MECHANISMS.into_iter().flat_map(|mechanism| trials(scale, mechanism)).collect()
+        cases().into_iter().flat_map(|(name, mechanisms)| self.trials(scale, name, &mechanisms)).collect()
     }
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
         let by_mechanism: Vec<&[Trialled]> = trials.chunks(TRIALS).collect();
         let mut found = Findings::new(vec![chart(self.about().title, &by_mechanism)], vec![NOTE.into()]);
-        for (of, (name, _)) in by_mechanism.iter().zip(MECHANISMS) {
+        for (of, (name, _)) in by_mechanism.iter().zip(cases()) {
             found.published("two drives beat eight", name, written(&of[SWAN]) / written(&of[LOG]));
             let tail = |trialled| latency(trialled, "read", |row| row.p999_ns);
             let ratio = tail(&of[PACED + SWAN]) / tail(&of[PACED + LOG]);
@@ -83,19 +76,25 @@ impl Experiment for Mechanisms {
 const NOTE: &str = "Blocks of drives that were made smaller are smaller too, and so are the stalls of a burst: at full size they are longer. How far \
      drives of one make lie apart is not known from the field: 10 % in speed and 20 % in spare and age are ranges to try.";
 
-fn trials(scale: Scale, (mechanism, section): (&str, &str)) -> [Trial; TRIALS] {
-    let section = format!("[devices]\n{}", section.replace("{hour}", &scale.seconds(HOUR)));
-    let trial = |name: &str, what: &str, scheme, scenario: String| {
-        let name = format!("{name}, {mechanism}, {what}");
-        Trial::new(&name, scheme, scenario.replacen("[devices]\n", &section, 1))
-    };
-    let (log, swan) = (log_raid0(8), swan0(4, 2));
-    [
-        trial("Log-RAID0", "flooded", Scheme::LogRaid, random_writes(scale, &log)),
-        trial("SWAN0", "flooded", Scheme::Swan, random_writes(scale, &swan)),
-        trial("Log-RAID0", "paced", Scheme::LogRaid, paced(scale, &log)),
-        trial("SWAN0", "paced", Scheme::Swan, paced(scale, &swan)),
-    ]
+impl Mechanisms {
+    fn trials(&self, scale: Scale, case: &str, mechanisms: &[Mechanism]) -> [Trial; TRIALS] {
+        // Drives that are too small for it say so when they are to be run.
+        let switch_on = |scenario: String, mechanism: &Mechanism| {
+            let with = mechanism.switched_on(self.about().id, &scenario, scale);
+            with.ok().flatten().unwrap_or(scenario)
+        };
+        let trial = |name: &str, what: &str, scheme, scenario: String| {
+            let scenario = mechanisms.iter().fold(scenario, switch_on);
+            Trial::new(&format!("{name}, {case}, {what}"), scheme, scenario)
+        };
+        let (log, swan) = (log_raid0(8), swan0(4, 2));
+        [
+            trial("Log-RAID0", "flooded", Scheme::LogRaid, random_writes(scale, &log)),
+            trial("SWAN0", "flooded", Scheme::Swan, random_writes(scale, &swan)),
+            trial("Log-RAID0", "paced", Scheme::LogRaid, paced(scale, &log)),
+            trial("SWAN0", "paced", Scheme::Swan, paced(scale, &swan)),
+        ]
+    }
 }
 
 /// Writes at half of the rate that two drives take, and reads beside them, both at random times.
@@ -118,7 +117,7 @@ fn latency(trialled: &Trialled, op: &str, of: fn(&LatencyRow) -> u64) -> f64 {
 }
 
 fn chart(title: &str, by_mechanism: &[&[Trialled]]) -> Chart {
-    let groups = || MECHANISMS.map(|(name, _)| name.to_owned()).to_vec();
+    let groups = || cases().into_iter().map(|(name, _)| name.to_owned()).collect();
     let panel = |label: &str, first: usize, value: &dyn Fn(&Trialled) -> f64| {
         let bars = |name: &str, scheme, trial: usize| {
             Bars::new(name, scheme, by_mechanism.iter().map(|of| value(&of[first + trial])).collect())

@@ -8,6 +8,7 @@ use std::thread;
 use super::findings::{Experiment, Trial};
 use super::judge::judged;
 use super::judgement::Judgement;
+use super::mechanism::Mechanism;
 use super::page::Provenance;
 use super::scale::{Scale, Scales};
 use crate::chart::Chart;
@@ -27,6 +28,7 @@ pub struct Run {
     scale: Scale,
     /// Whether it is run for a second scale's sake.
     is_again: bool,
+    mechanism: Option<Mechanism>,
     seed: u64,
 }
 
@@ -45,12 +47,11 @@ impl Run {
         format!("{}, seed {}", self.trial_name(), self.seed)
     }
 
-    /// The trial's name; with the scale, where that is a second one.
+    /// The trial's name; with the scale, where that is a second one, and with the mechanism, where there is one.
     fn trial_name(&self) -> String {
-        match self.is_again {
-            true => format!("{} at 1/{}", self.trial.name, self.scale.divisor()),
-            false => self.trial.name.clone(),
-        }
+        let scale = if self.is_again { format!(" at 1/{}", self.scale.divisor()) } else { String::new() };
+        let mechanism = self.mechanism.map_or_else(String::new, |mechanism| format!(", {}", mechanism.label()));
+        format!("{}{scale}{mechanism}", self.trial.name)
     }
 
     /// Runs it; `progress` is called now and then.
@@ -115,8 +116,9 @@ impl Laboratory {
         for seed in seeds(first, count) {
             for trial in &trials {
                 if self.number(trial, seed).is_none() {
-                    let (experiment, trial) = (experiment.about().id, trial.clone());
-                    self.asked.push(Run { experiment, trial, scale, is_again, seed });
+                    let (mechanism, trial) = (experiment.mechanism(), trial.clone());
+                    let experiment = experiment.about().id;
+                    self.asked.push(Run { experiment, trial, scale, is_again, mechanism, seed });
                     self.outcomes.push(None);
                 }
             }

@@ -1,6 +1,7 @@
 //! What an experiment is, and what it finds.
 
 use super::causal::Change;
+use super::mechanism::Mechanism;
 use super::scale::Scale;
 use crate::chart::{Chart, Scheme};
 use crate::outcome::Outcome;
@@ -143,6 +144,14 @@ pub trait Experiment: Sync {
         let second = first.smaller(2.0);
         let scenarios = |scale| self.setup(scale).into_iter().map(|trial| trial.scenario);
         (!scenarios(first).eq(scenarios(second))).then_some(second)
+    }
+    /// What drives do in it beyond their preset.
+    fn mechanism(&self) -> Option<Mechanism> {
+        None
+    }
+    /// Whether it switches mechanisms on by itself, each in trials of its own.
+    fn is_about_mechanisms(&self) -> bool {
+        false
     }
     /// The arrays to run.
     fn setup(&self, scale: Scale) -> Vec<Trial>;

@@ -36,11 +36,13 @@ pub(super) fn judged(
     }
     let checks: Vec<Check> = lines.into_iter().map(|line| check(line, &findings, &trialled)).collect();
     let dropped = dropped(about.id);
+    let mechanism = experiment.mechanism();
     let charts = Chart::over_seeds(findings.iter().map(|findings| findings.charts.as_slice()));
     let judgement = Judgement {
         schema: SCHEMA,
         id: about.id.into(),
-        title: about.title.into(),
+        mechanism: mechanism.map(|mechanism| mechanism.name().into()),
+        title: mechanism.map_or_else(|| about.title.into(), |mechanism| mechanism.titled(about.title)),
         published: about.published.into(),
         scale: experiment.scale(scale).divisor(),
         seeds: seeds.into(),

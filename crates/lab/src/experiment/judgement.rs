@@ -55,6 +55,9 @@ pub struct Judgement {
     pub schema: u32,
     /// Which.
     pub id: String,
+    /// Name of the mechanism that was switched on in its drives, if one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mechanism: Option<String>,
     /// In a line.
     pub title: String,
     /// What the paper shows.

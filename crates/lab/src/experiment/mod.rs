@@ -16,6 +16,7 @@ mod judge;
 mod judgement;
 #[cfg(test)]
 mod ledger;
+mod mechanism;
 mod page;
 mod published;
 mod recorded;
@@ -23,6 +24,7 @@ mod registry;
 mod scale;
 mod second;
 mod verdict;
+mod with_mechanism;
 
 pub use bound::{Bound, Ruling};
 pub use causal::{Causal, Change};
@@ -32,9 +34,11 @@ pub use files::{Drawn, experiment_files, read_judgement};
 pub use findings::{About, Experiment, Findings, Trial, Trialled};
 
 pub use judgement::{Judgement, Measured, Number};
+pub use mechanism::{Mechanism, NoMechanism};
 pub use page::{Provenance, page};
 pub use published::{Dropped, Kind, Line, Published, Read, Was, Why};
 pub use recorded::{Unlike, record, unlike_recorded};
 pub use registry::{EXPERIMENTS, experiment};
 pub use scale::{Scale, Scales, WrongScale};
 pub use verdict::{Summary, Verdict};
+pub use with_mechanism::{Unfit, WithMechanism};

@@ -158,7 +158,7 @@ fn overview(sections: &[Section]) -> String {
             None => ("absent", "not run".to_owned(), String::new(), String::new(), String::new()),
         };
         let second = run.as_ref().map_or_else(String::new, |(run, _)| second_scale(run));
-        let title = escape(title);
+        let title = escape(run.as_ref().map_or(title, |(run, _)| &run.title));
         // Other tables lead to what was not run as well: this line is all that there is of it.
         let id = match run {
             Some(_) => format!("<a href=\"#{id}\">{id}</a>"),

@@ -19,11 +19,15 @@ pub struct Unlike {
     pub is: String,
 }
 
-/// Its name and its verdict at its own scale, and at both if it was run at two.
+/// Its name and its verdict at its own scale, and at both if it was run at two. The mechanism in its drives is part of the name.
 fn entries(judgement: &Judgement) -> Vec<(String, String)> {
-    let own = (judgement.id.clone(), judgement.at_first_scale().words());
+    let id = match &judgement.mechanism {
+        Some(mechanism) => format!("{} with {mechanism}", judgement.id),
+        None => judgement.id.clone(),
+    };
+    let own = (id.clone(), judgement.at_first_scale().words());
     let both = |second: f64| {
-        let name = format!("{} at 1/{} and 1/{second}", judgement.id, judgement.scale);
+        let name = format!("{id} at 1/{} and 1/{second}", judgement.scale);
         (name, judgement.words())
     };
     std::iter::once(own).chain(judgement.second_scale().map(both)).collect()
@@ -39,11 +43,12 @@ fn recorded(name: &str) -> Option<&'static str> {
     RECORDED.lines().filter_map(|line| line.split_once(": ")).find(|(of, _)| *of == name).map(|(_, verdict)| verdict)
 }
 
-/// Where another verdict was recorded, if the experiment was run as it is recorded.
+/// Where another verdict was recorded, if the experiment was run as it is recorded: with its own drives, at its own scale and with its own
+/// seeds.
 pub fn unlike_recorded(judgement: &Judgement) -> Vec<Unlike> {
     let Some(about) = experiment(&judgement.id).map(|experiment| experiment.about()) else { return Vec::new() };
     let first: Vec<u64> = (1..=u64::from(about.seeds)).collect();
-    if judgement.scale != about.divisor || judgement.seeds != first {
+    if judgement.mechanism.is_some() || judgement.scale != about.divisor || judgement.seeds != first {
         return Vec::new();
     }
     let unlike =

@@ -72,6 +72,7 @@ mod tests {
         Judgement {
             schema: 4,
             id: "a/b".into(),
+            mechanism: None,
             title: String::new(),
             published: String::new(),
             scale,

@@ -11,7 +11,7 @@ pub struct Fig3;
 /// Section 3.1.
 const FOOTPRINT: f64 = 1200e9;
 const NOTE: &str = "The modelled drives collect in step with what is written, so what is left of the rate is even. How and when the \
-    paper's drives collect is not told; whether that makes its dips was not tried.";
+    paper's drives collect is not told. Drives that collect in bursts have no such dips here, and drives that are slow at times have (docs/lab/swan-and-serial.md).";
 
 impl Experiment for Fig3 {
     fn about(&self) -> About {

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use cygnus_lab::{Laboratory, Provenance, Scale, experiment, experiment_files, page, read_judgement, record};
+use cygnus_lab::{
+    Laboratory, Mechanism, Provenance, Scale, WithMechanism, experiment, experiment_files, page, read_judgement,
+    record, unlike_recorded,
+};
 
 const ID: &str = "swan/fig5";
 
@@ -73,4 +76,27 @@ fn a_small_figure_is_as_it_was_and_makes_a_page() {
     }
     assert!(!page.contains("src="), "it needs nothing but itself");
     assert!(!page.contains("figures reproduced"), "that is for the verdicts to say");
+}
+
+#[test]
+fn a_figure_with_a_mechanism_says_so_and_is_held_against_no_record() {
+    let (id, divisor, seeds) = FIGURES[1];
+    let figure = experiment(id).expect("it is registered");
+    let scale = Scale::new(divisor).expect("it is in bounds");
+    let with = WithMechanism::new(figure, Mechanism::SPARE_7_4, scale).unwrap_or_else(|why| panic!("{why}"));
+    let judged = Laboratory::default().conduct(&with, scale, 1, seeds).unwrap_or_else(|error| panic!("{error}"));
+    let (judgement, charts) = judged;
+    assert_eq!((judgement.id.as_str(), judgement.mechanism.as_deref()), (id, Some("spare-7.4")));
+    let titles = std::iter::once(&judgement.title).chain(charts.iter().map(|chart| &chart.title));
+    assert!(titles.into_iter().all(|title| title.ends_with(" (mechanism: spare 7.4 %)")), "{}", judgement.title);
+    assert!(judgement.notes.iter().any(|note| note.starts_with("Drives have a spare of 7.4 %")));
+    assert!(judgement.checks.iter().all(|check| check.causes.is_empty()));
+    assert!(record(&judgement).starts_with("serial/fig7 with spare-7.4: "), "{}", record(&judgement));
+    let mut of_own_size = judgement;
+    of_own_size.scale = figure.about().divisor;
+    of_own_size.seeds = (1..=u64::from(figure.about().seeds)).collect();
+    of_own_size.checks.clear();
+    assert_eq!(unlike_recorded(&of_own_size), []);
+    of_own_size.mechanism = None;
+    assert_eq!(unlike_recorded(&of_own_size).len(), 1, "without the mechanism it would be another verdict");
 }

@@ -119,6 +119,7 @@ mod tests {
         Judgement {
             schema: 4,
             id: "a/fig1".into(),
+            mechanism: None,
             title: "A <title>".into(),
             published: "Words.".into(),
             scale: 64.0,
