@@ -3,7 +3,7 @@
 use super::common::{UTILISATION, drives, raid0, swan0};
 use super::fig4a::WHOLE_VOLUME;
 use crate::chart::{Axis, Chart, Line, Panel, Scheme};
-use crate::experiment::{About, Experiment, Findings, Scale, Trial, Trialled};
+use crate::experiment::{About, Experiment, Findings, Mechanism, Scale, Trial, Trialled};
 use crate::outcome::ratio;
 use crate::outcome::{LatencyRow, Outcome, Point};
 
@@ -34,6 +34,16 @@ const NOTES: [&str; 3] = [
 const SPARE: &str = "override.ssd.spare = 0.07\n";
 const LITTLE_SPARE: &str =
     "The drives have 7 % of spare flash, not 26 %: how much the paper's open-channel SSD has is not told.";
+
+/// What an FTL does that collects when space is short. How the paper's page-level FTL collects is not told.
+const BURSTS: &str = "Drives collect in bursts: a die that empties a victim serves nothing else meanwhile, as many drives of the field do.";
+
+/// A trial again, on drives that collect in bursts.
+fn in_bursts(trial: &Trial, scale: Scale) -> Trial {
+    let with = Mechanism::BURSTS.switched_on(&trial.name, &trial.scenario, scale);
+    let scenario = with.ok().flatten().expect("drives of flash can collect in bursts");
+    Trial::new(&format!("{}, in bursts", trial.name), trial.scheme, scenario)
+}
 
 impl Experiment for Fig12 {
     fn about(&self) -> About {
@@ -66,17 +76,20 @@ impl Experiment for Fig12 {
         };
         let raid = |name, percent, more| trial(name, Scheme::Raid0, &raid0(6), percent, more);
         let swan = |name, more| trial(name, Scheme::Swan, &swan0(3, 2), UTILISATION, more);
-        vec![
-            raid("RAID0", UTILISATION, ""),
-            swan("SWAN0 3R-2SSD", ""),
+        let (raid0, swan0) = (raid("RAID0", UTILISATION, ""), swan("SWAN0 3R-2SSD", ""));
+        let in_bursts = [&raid0, &swan0].map(|trial| in_bursts(trial, scale));
+        let others = [
+            raid0,
+            swan0,
             raid("RAID0, 7 % of spare flash", UTILISATION, SPARE),
             swan("SWAN0, 7 % of spare flash", SPARE),
             raid("RAID0, all of the drives", 99, ""),
-        ]
+        ];
+        others.into_iter().chain(in_bursts).collect()
     }
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
-        let [raid, swan, raid_7, swan_7, whole] = trials else { unreachable!("as many as were set up") };
+        let [raid, swan, raid_7, swan_7, whole, raid_bursts, swan_bursts] = trials else { unreachable!("as many as were set up") };
         let panel = |kind: &str| {
             let line = |trialled: &Trialled| {
                 Line::new(&trialled.trial.name, trialled.trial.scheme, percentiles(row(trialled.outcome, kind)))
@@ -98,6 +111,7 @@ impl Experiment for Fig12 {
                 let with = |swan, raid| us(swan, kind, of) / us(raid, kind, of);
                 found.supposed((panel, &series), LITTLE_SPARE, &[(0, 2), (1, 3)], with(swan_7, raid_7));
                 found.supposed((panel, &series), WHOLE_VOLUME, &[(0, 4)], with(swan, whole));
+                found.supposed((panel, &series), BURSTS, &[(0, 5), (1, 6)], with(swan_bursts, raid_bursts));
                 found.published(panel, series, with(swan, raid));
                 for trialled in [raid, swan] {
                     found.number(format!("{}: {panel}, {what}", trialled.trial.name), "us", us(trialled, kind, of));
