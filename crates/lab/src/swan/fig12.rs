@@ -89,7 +89,9 @@ impl Experiment for Fig12 {
     }
 
     fn findings(&self, _: Scale, trials: &[Trialled]) -> Findings {
-        let [raid, swan, raid_7, swan_7, whole, raid_bursts, swan_bursts] = trials else { unreachable!("as many as were set up") };
+        let [raid, swan, raid_7, swan_7, whole, raid_bursts, swan_bursts] = trials else {
+            unreachable!("as many as were set up")
+        };
         let panel = |kind: &str| {
             let line = |trialled: &Trialled| {
                 Line::new(&trialled.trial.name, trialled.trial.scheme, percentiles(row(trialled.outcome, kind)))
