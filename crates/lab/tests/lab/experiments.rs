@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use cygnus_lab::{
-    Laboratory, Mechanism, Provenance, Scale, WithMechanism, experiment, experiment_files, page, read_judgement,
-    record, unlike_recorded,
+    EXPERIMENTS, Laboratory, Mechanism, Provenance, Scale, WithMechanism, experiment, experiment_files, page,
+    read_judgement, record, unlike_recorded,
 };
 
 const ID: &str = "swan/fig5";
@@ -76,6 +76,18 @@ fn a_small_figure_is_as_it_was_and_makes_a_page() {
     }
     assert!(!page.contains("src="), "it needs nothing but itself");
     assert!(!page.contains("figures reproduced"), "that is for the verdicts to say");
+}
+
+/// Drives that are too small are an error when they are to be run, and a setup comes to its end before.
+#[test]
+fn every_experiment_can_be_set_up_at_every_scale() {
+    for figure in EXPERIMENTS {
+        for divisor in [1.0, figure.about().divisor, 4096.0] {
+            let scale = figure.scale(Scale::new(divisor).expect("it is in bounds"));
+            let names: Vec<String> = figure.setup(scale).into_iter().map(|trial| trial.name).collect();
+            assert!(names.iter().all(|name| !name.is_empty()), "{}: {names:?}", figure.about().id);
+        }
+    }
 }
 
 #[test]
