@@ -43,8 +43,10 @@ fn tell(look: impl FnOnce() -> Exit, mut telling: PipeWriter) -> ! {
     // Whoever reads what was said, in a pipe, waits for all who could say more.
     if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
         for output in [libc::STDOUT_FILENO, libc::STDERR_FILENO] {
-            // SAFETY: takes two numbers and no pointer. `nowhere` is open during the call. The standard library opens and closes neither
-            // of the two others by an owner of its own: whoever writes to them later writes to nowhere.
+            // SAFETY: the call takes two numbers and no pointer, so it touches no memory of ours. It makes the number of an output mean
+            // what `nowhere` means, in one step: there is no moment in which that number is free for a file that is opened meanwhile.
+            // `nowhere` is open during the call and stays its own owner's. Of the outputs nobody is the owner who would close them later
+            // (the standard library's handles do not own them), so no number is closed twice; who writes to them writes to nowhere.
             unsafe { libc::dup2(nowhere.as_raw_fd(), output) };
         }
     }

@@ -249,15 +249,17 @@ impl Rebuilder {
     async fn finish_fills(&self) -> bool {
         let nothing_lacks = |fill: &Rc<Fill>| fill.is_prepared() && self.left_segments(fill.member) == 0;
         let full: Vec<_> = Seats::of(&self.reactor).fills().into_iter().filter(nothing_lacks).collect();
+        if full.is_empty() {
+            return false;
+        }
         let drains = full.iter().any(|fill| fill.successor.is_some());
-        let name = if drains { "drain: hand over" } else { "rebuild: finish" };
-        let _step = (!full.is_empty()).then(|| self.reactor.shared.during(name));
-        if !full.is_empty() && self.reactor.shared.is_two_phase() {
+        let _step = self.reactor.shared.during(if drains { "drain: hand over" } else { "rebuild: finish" });
+        if self.reactor.shared.is_two_phase() {
             // Backups of stripes are not on the devices that were filled. An opening would miss the newest of them if other members
             // that have them are lost then; a checkpoint tells it that no stripe needs them. Nothing else depends on that.
             let _ = Checkpointer::of(&self.reactor).checkpoint().await;
         }
-        if full.is_empty() || Flusher::of(&self.reactor).flush_everything().await.is_err() {
+        if Flusher::of(&self.reactor).flush_everything().await.is_err() {
             return false;
         }
         // Where copies were lost with the caches of members, segments that had been emptied are needed again. One that left service
